@@ -1,0 +1,3 @@
+//! Algorithms that know nothing of memories.
+
+pub mod cosine;

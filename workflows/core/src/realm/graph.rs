@@ -1,0 +1,8 @@
+//! The `graph` realm: a Khora namespace of entities, relationships and chunks. One file per family of ops.
+
+pub mod centroid;
+pub mod edges;
+pub mod evidence;
+pub mod gc;
+pub mod merge;
+pub mod reabsorb;
