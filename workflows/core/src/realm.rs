@@ -1,0 +1,3 @@
+//! The realms: what differs between one memory and another.
+
+pub mod graph;

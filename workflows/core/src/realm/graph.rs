@@ -1,0 +1,3 @@
+//! The `graph` realm: a Khora namespace of entities, relationships and chunks.
+
+pub mod dedupe;
