@@ -1,3 +1,10 @@
-//! Algorithms that know nothing of memories.
+//! Small exact algorithms that planners share: hashing, ragged rows, cosine, edit distance, union-find.
+//!
+//! **Invariant:** every function here is a pure function of its arguments and gives the same bits on every machine.
+//! A new algorithm is a file of its own, with its laws as tests beside it.
 
 pub mod cosine;
+pub mod edit;
+pub mod ragged;
+pub mod stable_hash;
+pub mod union_find;

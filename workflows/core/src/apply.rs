@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::algo::cosine::ten_thousandths;
+use crate::algo::cosine::between;
 use crate::change::{Column, RowChange, RowKey, Table, Value};
 use crate::clock::Moment;
 use crate::digest::TextKey;
@@ -210,7 +210,7 @@ impl Group<'_> {
                 let Some(row) = rows.entity(*entity) else { return Some(Reason::RowMissing) };
                 (row_name_key(&self.context.text_key, row) != *name_and_type).then_some(Reason::NameOrTypeChanged)
             }
-            Premise::Cosine { left, right, ten_thousandths_min } => {
+            Premise::Cosine { left, right, score_min } => {
                 let (Some(left), Some(right)) = (rows.entity(*left), rows.entity(*right)) else {
                     return Some(Reason::RowMissing);
                 };
@@ -218,8 +218,8 @@ impl Group<'_> {
                     return Some(Reason::EmbeddingModelChanged);
                 }
                 let vectors = left.get(Column::Embedding).vector().zip(right.get(Column::Embedding).vector());
-                let score = vectors.and_then(|(left, right)| ten_thousandths(left, right));
-                score.is_none_or(|score| score < *ten_thousandths_min).then_some(Reason::VectorsDisagree)
+                let score = vectors.and_then(|(left, right)| between(left, right));
+                score.is_none_or(|score| score < *score_min).then_some(Reason::VectorsDisagree)
             }
             Premise::RowLive { row } => {
                 let Some(found) = rows.get(*row) else { return Some(Reason::RowMissing) };

@@ -10,6 +10,7 @@
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
+use crate::algo::cosine::Score;
 use crate::change::{RowKey, named_variants};
 use crate::digest::{Digester, Fingerprint};
 use crate::id::{ContentKey, OpId, RunId};
@@ -291,8 +292,8 @@ pub enum Premise {
         left: Uuid,
         /// The other.
         right: Uuid,
-        /// Least cosine, in ten thousandths.
-        ten_thousandths_min: i32,
+        /// Least cosine.
+        score_min: Score,
     },
     /// The row exists and is live.
     RowLive {

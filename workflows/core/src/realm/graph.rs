@@ -1,6 +1,7 @@
 //! The `graph` realm: a Khora namespace of entities, relationships and chunks. One file per family of ops.
 
 pub mod centroid;
+pub mod dedupe;
 pub mod edges;
 pub mod evidence;
 pub mod gc;

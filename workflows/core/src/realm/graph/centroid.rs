@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use uuid::Uuid;
 
-use crate::algo::cosine::cosine;
+use crate::algo::cosine::{Score, between};
 use crate::apply::{Applied, Context, EffectNumbers};
 use crate::change::{Column, RowKey, Value};
 use crate::op::{Decision, OpState, Reason};
@@ -86,10 +86,10 @@ fn mean(
         return Ok(Err((OpState::Skipped, Reason::SkipSingleton)));
     }
     let parts: Vec<&(Vec<f32>, i64)> = vectors.values().collect();
-    let floor = context.centroid_cosine_min;
+    let floor = Score::from_unit(f64::from(context.centroid_cosine_min));
     for (position, (one, _)) in parts.iter().enumerate() {
         for (two, _) in &parts[position + 1..] {
-            if cosine(one, two).is_none_or(|cosine| cosine < floor) {
+            if between(one, two).is_none_or(|score| score < floor) {
                 return Ok(Err((OpState::Stale, Reason::VectorsDisagree)));
             }
         }
