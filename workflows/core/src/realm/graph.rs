@@ -2,8 +2,13 @@
 
 pub mod centroid;
 pub mod dedupe;
+pub mod drift;
 pub mod edges;
 pub mod evidence;
 pub mod gc;
 pub mod merge;
+pub mod orphan;
+pub mod propose;
 pub mod reabsorb;
+pub mod references;
+pub mod scope;

@@ -10,7 +10,8 @@ use uuid::Uuid;
 use crate::algo::cosine::{Score, between};
 use crate::apply::{Applied, Context, EffectNumbers};
 use crate::change::{Column, RowKey, Value};
-use crate::op::{Decision, OpState, Reason};
+use crate::op::{Decision, Draft, Intent, OpKind, OpState, Reason};
+use crate::realm::graph::evidence::{CentroidEvidence, Evidence};
 use crate::realm::graph::merge::mention_count;
 use crate::rows::{Editor, Needs, NotLoaded};
 
@@ -22,6 +23,65 @@ pub fn needs(entity: Uuid, members: &[Uuid], decision: Decision, needs: &mut Nee
         needs.rows.extend(members.iter().map(|member| RowKey::entity(*member)));
         needs.embeddings.extend(members);
     }
+}
+
+/// Knobs of the decision.
+#[derive(Clone, Copy, Debug)]
+pub struct CentroidSettings {
+    /// Least cosine between two members whose vectors are averaged.
+    pub cosine_min: Score,
+    /// Greatest edit distance between two names of members whose vectors are averaged, in characters.
+    pub edit_distance_max: u32,
+}
+
+/// Members of a merge: id, name and vector, by id.
+pub type Members = BTreeMap<Uuid, (String, Option<Vec<f32>>)>;
+
+/// Decides how the survivor of a merge gets its vector.
+///
+/// A cluster of which a pair was joined by other evidence than its vectors is not averaged: its vectors were never shown to
+/// agree. It gets a vector made from the survivor's name, where an embedder is at hand.
+pub fn draft(merge: &Draft, members: &Members, settings: CentroidSettings) -> Option<Draft> {
+    let (Intent::MergeEntities { keep, .. }, Evidence::Merge(evidence)) = (&merge.intent, &merge.evidence) else {
+        return None;
+    };
+    let vectors: Vec<&[f32]> = members.values().filter_map(|(_, vector)| vector.as_deref()).collect();
+    let scores = pairs(&vectors).map(|(one, two)| between(one, two).unwrap_or(Score(-Score::ONE.0)));
+    let cosine_min = scores.min();
+    let names: Vec<&str> = members.values().map(|(name, _)| name.as_str()).collect();
+    let distances = pairs(&names).map(|(one, two)| {
+        rapidfuzz::distance::levenshtein::distance(one.chars(), two.chars())
+    });
+    let edit_distance_max = u32::try_from(distances.max().unwrap_or(0)).unwrap_or(u32::MAX);
+    let (decision, rule) = if members.len() < 2 {
+        (Decision::SkipSingleton, "singleton")
+    } else if !evidence.every_pair_reached_cosine_threshold {
+        (Decision::ReEmbed, "joined_by_other_evidence")
+    } else if cosine_min.is_some_and(|score| score < settings.cosine_min) {
+        (Decision::SkipMultimodal, "vectors_fall_apart")
+    } else if edit_distance_max <= settings.edit_distance_max {
+        (Decision::Centroid, "close_names")
+    } else {
+        (Decision::ReEmbed, "distant_names")
+    };
+    Some(Draft {
+        kind: OpKind::CentroidRecompute,
+        decision,
+        rule: rule.to_owned(),
+        intent: Intent::Centroid { entity: *keep, members: members.keys().copied().collect() },
+        premises: Vec::new(),
+        depends_on: vec![merge.content_key()],
+        evidence: Evidence::Centroid(CentroidEvidence {
+            members: u32::try_from(members.len()).unwrap_or(u32::MAX),
+            vectors: u32::try_from(vectors.len()).unwrap_or(u32::MAX),
+            cosine_min,
+            edit_distance_max,
+        }),
+    })
+}
+
+fn pairs<T: Copy>(items: &[T]) -> impl Iterator<Item = (T, T)> {
+    items.iter().enumerate().flat_map(|(at, one)| items[at + 1..].iter().map(move |two| (*one, *two)))
 }
 
 /// Why a vector was not set.
