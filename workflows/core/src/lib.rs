@@ -12,6 +12,7 @@ pub mod apply;
 pub mod change;
 pub mod clock;
 pub mod digest;
+pub mod failure;
 pub mod guard;
 pub mod id;
 pub mod mirror;
