@@ -141,8 +141,11 @@ pub enum Halt {
         /// Who set it.
         by: String,
     },
-    /// Khora dreams over the namespace right now.
-    KhoraDreams,
+    /// Somebody else works on the target right now.
+    TargetBusy {
+        /// Who: another run, or Khora itself.
+        by: String,
+    },
 }
 
 /// What stands in a run's requests.
@@ -159,6 +162,15 @@ pub struct Look {
     pub pause: bool,
     /// The review's time is over.
     pub is_over: bool,
+}
+
+/// Asks for a person's word on a plan to be carried into its ops.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SettleReview {
+    /// Which run.
+    pub run: RunRef,
+    /// Whether all that is left was rejected; else only what was rejected one by one.
+    pub reject_all: bool,
 }
 
 /// A request that came through the engine.

@@ -8,7 +8,7 @@ use dream_core::op::OpKind;
 use dream_core::run::RunState;
 
 use crate::contract::{
-    Applied, Begin, Begun, Look, Part, PartDone, Report, Reported, RunRef, Sealed, Stretch,
+    Applied, Begin, Begun, Look, Part, PartDone, Report, Reported, RunRef, Sealed, SettleReview, Stretch,
 };
 
 /// Why a step did not answer.
@@ -34,8 +34,8 @@ pub enum WaitFor {
     Review,
     /// The end of a pause.
     Unpause,
-    /// The end of a dream of Khora's own.
-    Khora,
+    /// The target, which somebody else works on.
+    Target,
 }
 
 /// Where the story is, for people who look.
@@ -89,8 +89,8 @@ pub trait Steps {
     async fn look(&mut self, run: RunRef) -> Result<Look, StepError>;
     /// Carries out a stretch of ops.
     async fn apply(&mut self, run: RunRef, stretch: Stretch) -> Result<Applied, StepError>;
-    /// Marks everything that is left rejected.
-    async fn reject(&mut self, run: RunRef) -> Result<(), StepError>;
+    /// Carries a person's word on the plan into its ops.
+    async fn settle_review(&mut self, settle: SettleReview) -> Result<(), StepError>;
     /// Closes the run and writes its report. Runs to its end also where the run was cancelled.
     async fn report(&mut self, report: Report) -> Result<Reported, StepError>;
     /// Waits until something may have changed, at most for `patience`.

@@ -8,17 +8,17 @@ use std::time::Duration;
 use dream_core::failure::Code;
 use dream_core::run::{Mode, RunState};
 
-use crate::contract::{Begin, Begun, Halt, Part, Report, Reported, RunRef, Sealed};
+use crate::contract::{Begin, Begun, Halt, Part, Report, Reported, RunRef, Sealed, SettleReview};
 use crate::steps::{Progress, StepError, Steps, WaitFor};
 
 /// How long a wait lasts before the requests are read again, should a wake-up have been lost.
 const LOOK_EVERY: Duration = Duration::from_secs(60);
 
-/// How long Khora's own dream is waited for at a time.
-const KHORA_EVERY: Duration = Duration::from_secs(5);
+/// How long somebody else's work on the target is waited for at a time.
+const TARGET_EVERY: Duration = Duration::from_secs(5);
 
-/// Waits for a dream of Khora's own before the run gives up: five minutes.
-const KHORA_WAITS_MAX: u32 = 60;
+/// Waits for somebody else's work before the run gives up: five minutes.
+const TARGET_WAITS_MAX: u32 = 60;
 
 /// Tells the story of one run.
 pub async fn story<S: Steps>(steps: &mut S, begin: Begin) -> Result<Reported, StepError> {
@@ -88,12 +88,9 @@ async fn review<S: Steps>(steps: &mut S, begun: &Begun) -> Result<Option<RunStat
         if look.cancel {
             return Ok(Some(RunState::Cancelled));
         }
-        if look.approved {
-            return Ok(None);
-        }
-        if look.rejected {
-            steps.reject(run.clone()).await?;
-            return Ok(Some(RunState::Cancelled));
+        if look.approved || look.rejected {
+            steps.settle_review(SettleReview { run: run.clone(), reject_all: look.rejected }).await?;
+            return Ok(look.rejected.then_some(RunState::Cancelled));
         }
         if look.is_over {
             return Ok(Some(RunState::Abandoned));
@@ -106,14 +103,14 @@ async fn review<S: Steps>(steps: &mut S, begun: &Begun) -> Result<Option<RunStat
 async fn carry_out<S: Steps>(steps: &mut S, run: &RunRef, sealed: Sealed) -> Result<RunState, StepError> {
     let mut next = sealed.next;
     let mut done = sealed.ops_total - sealed.ops_left;
-    let mut khora_waits = 0;
+    let mut waits = 0;
     while let Some(stretch) = next {
         steps.progress(Progress::Applying { done, total: sealed.ops_total, label: stretch.label.clone() });
         let applied = steps.apply(run.clone(), stretch).await?;
         done = applied.ops_done;
         next = applied.next;
         match applied.halt {
-            None => khora_waits = 0,
+            None => waits = 0,
             Some(Halt::Cancelled) => return Ok(RunState::Cancelled),
             Some(Halt::Paused) => {
                 if pause(steps, run).await? {
@@ -123,13 +120,13 @@ async fn carry_out<S: Steps>(steps: &mut S, run: &RunRef, sealed: Sealed) -> Res
             Some(Halt::Stopped { by }) => {
                 return Err(failed(Code::ApplyDisabled, format!("the kill switch was set by {by} while the run applied")));
             }
-            Some(Halt::KhoraDreams) => {
-                khora_waits += 1;
-                if khora_waits > KHORA_WAITS_MAX {
-                    return Err(failed(Code::Locked, "Khora itself has been dreaming over this namespace for five minutes"));
+            Some(Halt::TargetBusy { by }) => {
+                waits += 1;
+                if waits > TARGET_WAITS_MAX {
+                    return Err(failed(Code::Locked, format!("{by} has worked on this namespace for five minutes")));
                 }
-                steps.progress(Progress::Waiting(WaitFor::Khora));
-                steps.wait(WaitFor::Khora, KHORA_EVERY).await?;
+                steps.progress(Progress::Waiting(WaitFor::Target));
+                steps.wait(WaitFor::Target, TARGET_EVERY).await?;
             }
         }
     }

@@ -82,9 +82,6 @@ pub trait ApplyStore: Send + Sync {
     /// Marks the next op of a run failed, after the store refused it standing alone.
     async fn fail_next(&self, fence: &Fence, reason: Reason) -> Result<(), StoreError>;
 
-    /// Marks what is left of a run's plan, when it ends before it is done.
-    async fn skip_rest(&self, fence: &Fence, reason: Reason) -> Result<u32, StoreError>;
-
     /// Takes ops back: locks, fence, rows, images, outbox, states and verdicts, in one transaction.
     async fn undo_group(&self, fence: &Fence, request: &UndoRequest) -> Result<UndoOutcome, StoreError>;
 

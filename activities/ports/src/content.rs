@@ -59,6 +59,8 @@ pub struct ReferenceView<'a> {
     pub references: u32,
     /// Those without a chunk in this namespace, in the order of the row, repetitions left out.
     pub dead: &'a [Uuid],
+    /// Documents the row was extracted from.
+    pub source_document_ids: &'a [Uuid],
     /// Ends of the edge, if it is one.
     pub ends: Option<(Uuid, Uuid)>,
 }
@@ -82,6 +84,8 @@ pub struct Resurfaced {
     pub mention_count_seen: i64,
     /// Live edges that hang on it.
     pub edges_live: u32,
+    /// Documents it was extracted from.
+    pub source_document_ids: Vec<Uuid>,
     /// When the row was last written.
     pub updated_at: Moment,
 }
@@ -124,6 +128,9 @@ pub trait Snapshot: Send {
 
     /// Absorbed entities of which something came back.
     async fn resurfaced(&mut self) -> Result<Vec<Resurfaced>, StoreError>;
+
+    /// Names and types of those of these entities that are live.
+    async fn live_names(&mut self, entities: &[Uuid]) -> Result<Vec<(Uuid, String, String)>, StoreError>;
 
     /// Every alias: absorbed entity and survivor.
     async fn aliases(&mut self) -> Result<Vec<(Uuid, Uuid)>, StoreError>;

@@ -1,5 +1,7 @@
 //! Steps, findings, drafts and the sealed plan of a run.
 
+use std::collections::BTreeMap;
+
 use async_trait::async_trait;
 use dream_core::change::RowKey;
 use dream_core::id::{ContentKey, NamespaceId, OpId, RunId};
@@ -58,6 +60,19 @@ pub struct OpFilter {
     pub states: Vec<OpState>,
 }
 
+/// A stretch of ops that are still sealed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StretchOps {
+    /// The first op.
+    pub seq_from: u32,
+    /// The last op.
+    pub seq_to: u32,
+    /// How many there are of each kind.
+    pub kinds: BTreeMap<OpKind, u32>,
+    /// All ops of the run that are still sealed.
+    pub left: u32,
+}
+
 /// An op that changed a row, for the history of that row.
 #[derive(Clone, Debug)]
 pub struct Touch {
@@ -109,6 +124,12 @@ pub trait PlanStore: Send + Sync {
 
     /// An op by the id of its effect, with its run.
     async fn op(&self, op: OpId) -> Result<Option<(RunId, OpRecord)>, StoreError>;
+
+    /// The next ops that are still sealed, about `ops_max` of them, cut between clusters.
+    async fn next_stretch(&self, run: RunId, ops_max: u32) -> Result<Option<StretchOps>, StoreError>;
+
+    /// Marks the ops rejected that a person rejected, or all that are left, of a run that waits for review.
+    async fn settle_review(&self, run: RunId, reject_all: bool) -> Result<(), StoreError>;
 
     /// A person's word on ops of a run that waits for review; answers how many it took.
     async fn review(&self, run: RunId, seqs: &[u32], accept: bool) -> Result<u32, StoreError>;

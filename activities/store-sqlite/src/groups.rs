@@ -134,20 +134,6 @@ impl ApplyStore for SqliteStore {
         tx.commit().await.doing(OPERATION)
     }
 
-    async fn skip_rest(&self, fence: &Fence, reason: Reason) -> Result<u32, StoreError> {
-        const OPERATION: &str = "skip the rest of the plan";
-        let mut tx = self.write(OPERATION).await?;
-        self.hold(&mut tx, fence).await?;
-        let done = sqlx::query(sql!("ops/skip_rest"))
-            .bind(hex(fence.run.0))
-            .bind(reason.as_str())
-            .execute(&mut *tx)
-            .await
-            .doing(OPERATION)?;
-        tx.commit().await.doing(OPERATION)?;
-        Ok(u32::try_from(done.rows_affected()).unwrap_or(u32::MAX))
-    }
-
     async fn undo_group(&self, fence: &Fence, request: &UndoRequest) -> Result<UndoOutcome, StoreError> {
         let mut tx = self.write("take ops back").await?;
         let outcome = self.undo_in(&mut tx, fence, request).await?;

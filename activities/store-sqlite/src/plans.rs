@@ -1,5 +1,7 @@
 //! Steps, findings, drafts and sealed plans.
 
+use std::collections::BTreeMap;
+
 use async_trait::async_trait;
 use dream_core::change::RowKey;
 use dream_core::id::{ContentKey, NamespaceId, OpId, RunId};
@@ -8,7 +10,7 @@ use dream_core::plan::{Plan, PlanHash};
 use dream_core::run::SkipReason;
 use dream_core::undo::{UndoRecord, vector_bytes, vector_from_bytes};
 use dream_core::verdict::Verdict;
-use dream_ports::plan::{Baseline, Finding, OpFilter, OpRecord, Step, Touch};
+use dream_ports::plan::{Baseline, Finding, OpFilter, OpRecord, Step, StretchOps, Touch};
 use dream_ports::run::Fence;
 use dream_ports::{PlanStore, StoreError};
 use serde_json::json;
@@ -247,6 +249,38 @@ impl PlanStore for SqliteStore {
             Ok((run, op_record(run, &row)?))
         })
         .transpose()
+    }
+
+    async fn next_stretch(&self, run: RunId, ops_max: u32) -> Result<Option<StretchOps>, StoreError> {
+        let rows = sqlx::query(sql!("ops/stretch"))
+            .bind(hex(run.0))
+            .bind(ops_max)
+            .fetch_all(&self.reader)
+            .await
+            .doing("look for the next ops")?;
+        let mut stretch: Option<StretchOps> = None;
+        for row in &rows {
+            let (seq_from, seq_to) = (number(row, "seq_from")?, number(row, "seq_to")?);
+            let left = number(row, "ops_left")?;
+            let stretch =
+                stretch.get_or_insert_with(|| StretchOps { seq_from, seq_to, kinds: BTreeMap::new(), left });
+            stretch.seq_from = stretch.seq_from.min(seq_from);
+            stretch.seq_to = stretch.seq_to.max(seq_to);
+            stretch.kinds.insert(word(row, "kind")?, number(row, "count")?);
+        }
+        Ok(stretch)
+    }
+
+    async fn settle_review(&self, run: RunId, reject_all: bool) -> Result<(), StoreError> {
+        const OPERATION: &str = "settle the review";
+        let mut tx = self.write(OPERATION).await?;
+        sqlx::query(sql!("ops/settle_review"))
+            .bind(hex(run.0))
+            .bind(reject_all)
+            .execute(&mut *tx)
+            .await
+            .doing(OPERATION)?;
+        tx.commit().await.doing(OPERATION)
     }
 
     async fn review(&self, run: RunId, seqs: &[u32], accept: bool) -> Result<u32, StoreError> {

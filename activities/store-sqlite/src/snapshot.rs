@@ -106,12 +106,14 @@ impl SqliteSnapshot {
                 Table::Relationships => Some((id(&row, "source_entity_id")?, id(&row, "target_entity_id")?)),
                 _ => None,
             };
+            let documents = parse_ids(&text(&row, "source_document_ids")?)?;
             visit(ReferenceView {
                 row: RowKey { table, id: id(&row, "id")? },
                 is_live: row.try_get_unchecked("is_live").doing(OPERATION)?,
                 updated_at: moment(&row, "updated_at")?,
                 references: number(&row, "reference_count")?,
                 dead: &dead,
+                source_document_ids: &documents,
                 ends,
             });
             Ok(())
@@ -214,12 +216,30 @@ impl Snapshot for SqliteSnapshot {
                 mention_count: row.try_get_unchecked("mention_count").doing(OPERATION)?,
                 mention_count_seen: row.try_get_unchecked("mention_count_seen").doing(OPERATION)?,
                 edges_live: number(&row, "edges_live")?,
+                source_document_ids: parse_ids(&text(&row, "source_document_ids")?)?,
                 updated_at: moment(&row, "updated_at")?,
             });
             Ok(())
         })
         .await?;
         Ok(resurfaced)
+    }
+
+    async fn live_names(&mut self, entities: &[Uuid]) -> Result<Vec<(Uuid, String, String)>, StoreError> {
+        let mut names = Vec::new();
+        for entities in entities.chunks(IDS_PER_STATEMENT_MAX) {
+            let rows = sqlx::query(sql!("entities/live_names"))
+                .bind(hex(self.namespace.0))
+                .bind(spell_moment(self.now))
+                .bind(id_array(entities))
+                .fetch_all(&mut *self.tx)
+                .await
+                .doing(OPERATION)?;
+            for row in &rows {
+                names.push((id(row, "id")?, text(row, "name")?, text(row, "entity_type")?));
+            }
+        }
+        Ok(names)
     }
 
     async fn aliases(&mut self) -> Result<Vec<(Uuid, Uuid)>, StoreError> {

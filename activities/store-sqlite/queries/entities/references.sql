@@ -1,6 +1,7 @@
 -- queries/entities/references.sql
 -- References of entities, with those that no chunk of the namespace answers to.
 select e.id, e.valid_until is null or datetime(e.valid_until) > datetime(?2) as is_live, e.updated_at,
+       coalesce(e.source_document_ids, '[]') as source_document_ids,
        json_array_length(e.source_chunk_ids) as reference_count,
        (select json_group_array(r.value)
           from json_each(e.source_chunk_ids) r

@@ -4,6 +4,7 @@ select e.id,
        e.valid_to is null and e.invalidated_at is null
          and (e.valid_until is null or datetime(e.valid_until) > datetime(?2)) as is_live,
        e.updated_at, e.source_entity_id, e.target_entity_id,
+       coalesce(e.source_document_ids, '[]') as source_document_ids,
        json_array_length(e.source_chunk_ids) as reference_count,
        (select json_group_array(r.value)
           from json_each(e.source_chunk_ids) r
