@@ -14,4 +14,4 @@ update entities
        metadata = iif(x.value ->> 'touched' & 2048, x.value ->> 'metadata', metadata),
        updated_at = iif(x.value ->> 'touched' & 8192, x.value ->> 'updated_at', updated_at)
   from json_each(?2) x
- where id = x.value ->> 'id' and namespace_id = ?1
+ where entities.id = x.value ->> 'id' and entities.namespace_id = ?1
