@@ -21,6 +21,9 @@ use crate::world::{StoreHandle, World};
 /// Runs one audit.
 pub async fn audit(world: &World, part: Part) -> Result<PartDone, Failure> {
     let (handle, run, settings) = world.load(&part.run).await?;
+    if let Some(done) = crate::requests::cancelled(handle, &run).await? {
+        return Ok(done);
+    }
     let fence = handle.store.fence(run.run, &world.holder).await.or_fail()?;
     while_renewing(handle.store.as_ref(), &fence, async {
         let findings = match part.kind {
@@ -31,7 +34,7 @@ pub async fn audit(world: &World, part: Part) -> Result<PartDone, Failure> {
         let count = u32::try_from(findings.len()).unwrap_or(u32::MAX);
         let step = Step { name: format!("audit:{}", part.kind), summary: json!({ "findings": count }).to_string() };
         handle.store.write_findings(&fence, &step, &findings).await.or_fail()?;
-        Ok(PartDone { count, reason: None })
+        Ok(PartDone { count, ..PartDone::default() })
     })
     .await
 }

@@ -17,6 +17,8 @@ pub mod plan;
 pub mod report;
 pub mod requests;
 pub mod seal;
+pub mod sweep;
+pub mod temporal;
 pub mod undo;
 pub mod world;
 
