@@ -7,6 +7,7 @@ mod migrate;
 mod plan;
 mod run;
 mod undo;
+mod worker;
 
 use std::path::PathBuf;
 
@@ -54,6 +55,8 @@ enum Command {
     Go(control::Go),
     /// Creates the tables of Dream Worker in a store.
     Migrate(migrate::Migrate),
+    /// Works for a Temporal server until it is told to stop.
+    Worker(worker::Worker),
 }
 
 /// Runs a command.
@@ -72,6 +75,7 @@ pub(crate) async fn dispatch(cli: Cli) -> anyhow::Result<Exit> {
         Command::Stop(command) => command.run(&config).await,
         Command::Go(command) => command.run(&config).await,
         Command::Migrate(command) => command.run(&config).await,
+        Command::Worker(command) => command.run(&config).await,
     }
 }
 

@@ -8,10 +8,14 @@
 mod cli;
 mod config;
 mod demo;
+mod engine;
 mod exit;
+mod health;
 mod local;
+mod telemetry;
 mod term;
 mod wiring;
+mod worker;
 
 use clap::Parser as _;
 

@@ -69,6 +69,18 @@ pub(crate) async fn world(config: &Config, store: Option<&str>) -> anyhow::Resul
     assemble(config, stores)
 }
 
+/// The world of a worker: every store of the configuration, or the one that `--store` means.
+pub(crate) async fn worker_world(config: &Config, store: Option<&str>) -> anyhow::Result<World> {
+    if store.is_some() || config.stores.is_empty() {
+        return world(config, store).await;
+    }
+    let mut stores = BTreeMap::new();
+    for (name, store) in &config.stores {
+        stores.insert(name.clone(), handle(&store.value).await?);
+    }
+    assemble(config, stores)
+}
+
 async fn handle(store: &StoreConfig) -> anyhow::Result<StoreHandle> {
     Ok(StoreHandle { store: open(&store.url, false).await?, has_graph: store.graph_url.is_some() })
 }

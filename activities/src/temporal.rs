@@ -1,12 +1,14 @@
 //! The activity bodies as a Temporal worker runs them: failures with their type and whether they are tried again, signs of
 //! life, and nothing else.
 
+#![expect(missing_docs, reason = "the SDK's macros generate the markers")]
+
 use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
 use dream_core::failure::Failure;
-use dream_workflows::activities::dream_activities;
+use dream_workflows::activities::markers;
 use dream_workflows::contract::{
     Applied, ApplyStretch, Begin, Begun, Look, Namespaces, NamespacesPage, Part, PartDone, Report, Reported,
     RequestCall, RequestDone, RunRef, Sealed, SettleReview, Swept, UndoInput, Undone,
@@ -56,43 +58,43 @@ fn done<T>(outcome: Result<T, Failure>) -> Result<T, ActivityError> {
 
 #[activities]
 impl Activities {
-    #[activity(definition = dream_activities::Begin)]
-    async fn begin(self: Arc<Self>, _context: ActivityContext, call: Begin) -> Result<Begun, ActivityError> {
+    #[activity(definition = markers::Begin)]
+    pub async fn begin(self: Arc<Self>, _context: ActivityContext, call: Begin) -> Result<Begun, ActivityError> {
         done(crate::begin::begin(&self.world, call).await)
     }
 
-    #[activity(definition = dream_activities::Audit)]
-    async fn audit(self: Arc<Self>, context: ActivityContext, part: Part) -> Result<PartDone, ActivityError> {
+    #[activity(definition = markers::Audit)]
+    pub async fn audit(self: Arc<Self>, context: ActivityContext, part: Part) -> Result<PartDone, ActivityError> {
         alive(&context, crate::audit::audit(&self.world, part)).await
     }
 
-    #[activity(definition = dream_activities::Plan)]
-    async fn plan(self: Arc<Self>, context: ActivityContext, part: Part) -> Result<PartDone, ActivityError> {
+    #[activity(definition = markers::Plan)]
+    pub async fn plan(self: Arc<Self>, context: ActivityContext, part: Part) -> Result<PartDone, ActivityError> {
         alive(&context, crate::plan::plan(&self.world, part)).await
     }
 
-    #[activity(definition = dream_activities::Seal)]
-    async fn seal(self: Arc<Self>, context: ActivityContext, run: RunRef) -> Result<Sealed, ActivityError> {
+    #[activity(definition = markers::Seal)]
+    pub async fn seal(self: Arc<Self>, context: ActivityContext, run: RunRef) -> Result<Sealed, ActivityError> {
         alive(&context, crate::seal::seal(&self.world, run)).await
     }
 
-    #[activity(definition = dream_activities::Prepare)]
-    async fn prepare(self: Arc<Self>, context: ActivityContext, run: RunRef) -> Result<PartDone, ActivityError> {
+    #[activity(definition = markers::Prepare)]
+    pub async fn prepare(self: Arc<Self>, context: ActivityContext, run: RunRef) -> Result<PartDone, ActivityError> {
         alive(&context, crate::embed::prepare(&self.world, run)).await
     }
 
-    #[activity(definition = dream_activities::ParkForReview)]
-    async fn park_for_review(self: Arc<Self>, _context: ActivityContext, run: RunRef) -> Result<(), ActivityError> {
+    #[activity(definition = markers::ParkForReview)]
+    pub async fn park_for_review(self: Arc<Self>, _context: ActivityContext, run: RunRef) -> Result<(), ActivityError> {
         done(crate::requests::park_for_review(&self.world, run).await)
     }
 
-    #[activity(definition = dream_activities::Look)]
-    async fn look(self: Arc<Self>, _context: ActivityContext, run: RunRef) -> Result<Look, ActivityError> {
+    #[activity(definition = markers::Look)]
+    pub async fn look(self: Arc<Self>, _context: ActivityContext, run: RunRef) -> Result<Look, ActivityError> {
         done(crate::requests::look(&self.world, run).await)
     }
 
-    #[activity(definition = dream_activities::RecordRequest)]
-    async fn record_request(
+    #[activity(definition = markers::RecordRequest)]
+    pub async fn record_request(
         self: Arc<Self>,
         _context: ActivityContext,
         call: RequestCall,
@@ -100,8 +102,8 @@ impl Activities {
         done(crate::requests::record_request(&self.world, call).await)
     }
 
-    #[activity(definition = dream_activities::SettleReview)]
-    async fn settle_review(
+    #[activity(definition = markers::SettleReview)]
+    pub async fn settle_review(
         self: Arc<Self>,
         context: ActivityContext,
         call: SettleReview,
@@ -109,28 +111,28 @@ impl Activities {
         alive(&context, crate::requests::settle_review(&self.world, call)).await
     }
 
-    #[activity(definition = dream_activities::Apply)]
-    async fn apply(self: Arc<Self>, context: ActivityContext, call: ApplyStretch) -> Result<Applied, ActivityError> {
+    #[activity(definition = markers::Apply)]
+    pub async fn apply(self: Arc<Self>, context: ActivityContext, call: ApplyStretch) -> Result<Applied, ActivityError> {
         alive(&context, crate::apply::apply(&self.world, call, &|_seq| {})).await
     }
 
-    #[activity(definition = dream_activities::Report)]
-    async fn report(self: Arc<Self>, context: ActivityContext, call: Report) -> Result<Reported, ActivityError> {
+    #[activity(definition = markers::Report)]
+    pub async fn report(self: Arc<Self>, context: ActivityContext, call: Report) -> Result<Reported, ActivityError> {
         alive(&context, crate::report::report(&self.world, call)).await
     }
 
-    #[activity(definition = dream_activities::Undo)]
-    async fn undo(self: Arc<Self>, context: ActivityContext, input: UndoInput) -> Result<Undone, ActivityError> {
+    #[activity(definition = markers::Undo)]
+    pub async fn undo(self: Arc<Self>, context: ActivityContext, input: UndoInput) -> Result<Undone, ActivityError> {
         alive(&context, crate::undo::undo(&self.world, input)).await
     }
 
-    #[activity(definition = dream_activities::Sweep)]
-    async fn sweep(self: Arc<Self>, context: ActivityContext, store: String) -> Result<Swept, ActivityError> {
+    #[activity(definition = markers::Sweep)]
+    pub async fn sweep(self: Arc<Self>, context: ActivityContext, store: String) -> Result<Swept, ActivityError> {
         alive(&context, crate::sweep::sweep(&self.world, &store)).await
     }
 
-    #[activity(definition = dream_activities::Namespaces)]
-    async fn namespaces(
+    #[activity(definition = markers::Namespaces)]
+    pub async fn namespaces(
         self: Arc<Self>,
         _context: ActivityContext,
         call: Namespaces,

@@ -9,15 +9,20 @@ use dream_core::clock::Moment;
 use dream_core::failure::{Code, Failure};
 use dream_core::run::{DreamInput, Expertise, Mode, Scope, Trigger};
 use dream_workflows::contract::{Begin, Reported};
+use dream_workflows::dream::Dream;
+use dream_workflows::lenient::Lenient;
 use dream_workflows::steps::{Progress, StepError, WaitFor};
 use indicatif::ProgressBar;
+use temporalio_client::errors::WorkflowGetResultError;
+use temporalio_client::{WorkflowGetResultOptions, WorkflowQueryOptions, WorkflowStartOptions};
+use temporalio_common::error::IncomingError;
 use uuid::Uuid;
 
 use super::StoreArg;
 use crate::config::Config;
 use crate::exit::Exit;
 use crate::local::OnProgress;
-use crate::{local, term, wiring};
+use crate::{engine, local, term, wiring};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Run {
@@ -72,11 +77,26 @@ pub(crate) struct Graph {
     /// Says that a timer starts this run.
     #[arg(long)]
     pub(crate) scheduled: bool,
+    /// Who runs it: a Temporal server, or this process; a server where TEMPORAL_ADDRESS is set.
+    #[arg(long)]
+    pub(crate) on: Option<Engine>,
+    /// The workflow's id on a Temporal server.
+    #[arg(long)]
+    pub(crate) workflow_id: Option<String>,
     /// Answers as JSON.
     #[arg(long)]
     pub(crate) json: bool,
     #[command(flatten)]
     pub(crate) store: StoreArg,
+}
+
+/// Who runs a dream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Engine {
+    /// A Temporal server and its workers.
+    Temporal,
+    /// This process.
+    Local,
 }
 
 impl Run {
@@ -86,6 +106,11 @@ impl Run {
         let begin = graph.begin(&config)?;
         if begin.input.enable && !config.settings.enabled {
             term::note("dreaming over graph namespaces is switched off here; --enable switches it on for this run");
+        }
+        let is_remote = graph.on.map_or_else(engine::is_configured, |engine| engine == Engine::Temporal);
+        if is_remote {
+            let id = graph.workflow_id.unwrap_or_else(|| format!("dream/graph/{}/{}", begin.input.namespace, begin.run_id));
+            return finish(remotely(begin.input, id).await?, json);
         }
         let world = Arc::new(wiring::world(&config, graph.store.store.as_deref()).await?);
         finish(locally(world, begin).await, json)
@@ -142,6 +167,58 @@ pub(crate) async fn locally(
     let outcome = local::run(world, begin, on_progress).await;
     bar.finish_and_clear();
     outcome
+}
+
+/// How often a run on a Temporal server is asked where it is.
+const LOOK_EVERY: std::time::Duration = std::time::Duration::from_millis(500);
+
+/// Runs a dream on a Temporal server, with a bar.
+async fn remotely(input: DreamInput, id: String) -> anyhow::Result<Result<Reported, StepError>> {
+    let client = engine::connect("dream run").await?;
+    let options = WorkflowStartOptions::new(engine::task_queue(), id.clone())
+        .static_summary(format!("dream over {} {}", input.realm, input.namespace))
+        .build();
+    let handle = client
+        .start_workflow(Dream::run, Lenient::Ok(input), options)
+        .await
+        .map_err(|error| Failure::new(Code::EngineUnavailable, format!("workflow {id} cannot be started: {error}")))?;
+    term::note(&format!("workflow {id}"));
+    let bar = term::bar();
+    let looking = async {
+        loop {
+            tokio::time::sleep(LOOK_EVERY).await;
+            if let Ok(view) = handle.query(Dream::progress, (), WorkflowQueryOptions::default()).await {
+                bar.set_length(u64::from(view.ops_total));
+                bar.set_position(u64::from(view.ops_done));
+                bar.set_message(format!("{} {}", view.phase, view.what));
+                if view.waiting_for.as_deref() == Some("review") {
+                    return view;
+                }
+            }
+        }
+    };
+    let outcome = tokio::select! {
+        done = handle.get_result(WorkflowGetResultOptions::default()) => done.map_err(|error| result_error(&error)),
+        _view = looking => Err(StepError::Suspended),
+    };
+    bar.finish_and_clear();
+    Ok(outcome)
+}
+
+fn result_error(error: &WorkflowGetResultError) -> StepError {
+    match error {
+        WorkflowGetResultError::Failed(failure) => {
+            let IncomingError::Application(cause) = failure.as_ref() else {
+                return StepError::Failed { name: String::new(), message: failure.to_string() };
+            };
+            StepError::Failed { name: cause.type_name().unwrap_or_default().to_owned(), message: cause.to_string() }
+        }
+        WorkflowGetResultError::Cancelled { .. } => StepError::Cancelled,
+        _ => StepError::Failed {
+            name: Code::EngineUnavailable.name().to_owned(),
+            message: "the Temporal server does not say how the run ended".to_owned(),
+        },
+    }
 }
 
 fn show(bar: &ProgressBar, progress: &Progress) {

@@ -87,3 +87,8 @@ impl DreamActivities {
         unimplemented!()
     }
 }
+
+/// The names of the activities as types, for the side that has the bodies.
+pub mod markers {
+    pub use super::dream_activities::*;
+}
