@@ -11,6 +11,7 @@
 //! **Invariant:** same data, same plan: row order, page size and thread count change nothing, and no approximate index
 //! is asked.
 
+mod align;
 mod block;
 mod cluster;
 mod compare;

@@ -168,7 +168,7 @@ fn speaking_pairs(world: &World, family: Family, block: &[Member]) -> (u64, Vec<
 /// Whether names have something to say for a pair: the one place where candidates are dropped unseen.
 pub(super) fn speaks(names: &NameMatch) -> bool {
     names.relation < NameRelation::Extended
-        || (names.relation < NameRelation::Silent && names.similarity >= EXTENDED_SIMILARITY_MIN)
+        || (names.relation == NameRelation::Extended && names.words.similarity >= EXTENDED_SIMILARITY_MIN)
 }
 
 /// Blocks of entities with the same key.

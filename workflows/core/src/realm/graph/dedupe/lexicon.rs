@@ -10,8 +10,11 @@ pub(super) type Countries = u32;
 
 const US: Countries = 1;
 const GB: Countries = 1 << 1;
-/// Other countries that register companies in English: Ireland, Canada, Australia, India, South Africa and so on.
-const EN: Countries = 1 << 2;
+const CA: Countries = 1 << 2;
+const IN: Countries = 1 << 27;
+const ZA: Countries = 1 << 28;
+/// Other countries that register companies in English: Ireland, New Zealand, Nigeria and so on.
+const EN: Countries = 1 << 29;
 /// East Asian countries whose companies carry English forms abroad.
 const ASIA: Countries = 1 << 3;
 const DE: Countries = 1 << 4;
@@ -40,7 +43,7 @@ const LATIN: Countries = 1 << 26;
 /// Every country: a word that is a form in some languages and says nothing about which.
 const ANY: Countries = u32::MAX;
 /// Where "Company" and "Limited" are everyday forms.
-const ENGLISH: Countries = US | GB | EN | AU | ASIA | JP | MY;
+const ENGLISH: Countries = US | GB | CA | IN | ZA | EN | AU | ASIA | JP | MY;
 
 /// Legal forms and the countries that know them.
 const LEGAL_FORMS: &[(&str, Countries)] = &[
@@ -63,8 +66,8 @@ const LEGAL_FORMS: &[(&str, Countries)] = &[
     ("co", ENGLISH | DE | DK),
     ("comp", ENGLISH),
     ("company", ENGLISH),
-    ("corp", US | EN | ASIA | JP),
-    ("corporation", US | EN | ASIA | JP),
+    ("corp", US | CA | ASIA | JP),
+    ("corporation", US | CA | ASIA | JP),
     ("cv", NL | LATIN),
     ("dd", BALKAN),
     ("doo", BALKAN),
@@ -77,8 +80,8 @@ const LEGAL_FORMS: &[(&str, Countries)] = &[
     ("gk", JP),
     ("gmbh", DE),
     ("hf", NO),
-    ("inc", US | EN | ASIA | JP),
-    ("incorporated", US | EN | ASIA | JP),
+    ("inc", US | CA | ASIA | JP),
+    ("incorporated", US | CA | ASIA | JP),
     ("jsc", RU | BALTIC | ASIA),
     ("kabushiki", JP),
     ("kaisha", JP),
@@ -88,9 +91,9 @@ const LEGAL_FORMS: &[(&str, Countries)] = &[
     ("kk", JP),
     ("limitada", PT | LATIN),
     ("limited", ENGLISH),
-    ("llc", US | EN | RU | ASIA),
-    ("llp", US | GB | EN),
-    ("lp", US | GB | EN),
+    ("llc", US | RU | ASIA),
+    ("llp", US | GB | CA | IN | EN),
+    ("lp", US | GB | CA),
     ("ltd", ENGLISH),
     ("ltda", PT | LATIN),
     ("mbh", DE),
@@ -107,14 +110,14 @@ const LEGAL_FORMS: &[(&str, Countries)] = &[
     ("pao", RU),
     ("persero", ID),
     ("pjsc", RU | ASIA),
-    ("plc", GB | EN | ASIA),
-    ("private", EN | ASIA | GB),
+    ("plc", GB | EN),
+    ("private", IN | EN | ASIA),
     ("pt", ID),
-    ("pte", EN | ASIA),
-    ("pty", AU | EN),
-    ("pvt", EN | ASIA),
+    ("pte", ASIA),
+    ("pty", AU | ZA),
+    ("pvt", IN | ASIA),
     ("rt", HU),
-    ("sa", FR | ES | PT | LATIN | PL | RO | NL | IT),
+    ("sa", FR | ES | PT | LATIN | PL | RO),
     ("sab", LATIN),
     ("sae", ASIA),
     ("saog", ASIA),
@@ -249,6 +252,95 @@ const TITLES: &[&str] = &[
     "sra",
 ];
 
+/// Countries and directions: with one of them more, a name is that of a branch.
+const NARROWING_WORDS: &[&str] = &[
+    "america",
+    "argentina",
+    "australia",
+    "austria",
+    "belgium",
+    "brazil",
+    "britain",
+    "bulgaria",
+    "canada",
+    "central",
+    "chile",
+    "china",
+    "colombia",
+    "croatia",
+    "czechia",
+    "denmark",
+    "deutschland",
+    "east",
+    "eastern",
+    "egypt",
+    "england",
+    "espana",
+    "federal",
+    "finland",
+    "france",
+    "germany",
+    "greece",
+    "hungary",
+    "india",
+    "indonesia",
+    "iran",
+    "iraq",
+    "ireland",
+    "israel",
+    "italia",
+    "italy",
+    "japan",
+    "kenya",
+    "korea",
+    "lower",
+    "malaysia",
+    "mexico",
+    "morocco",
+    "municipal",
+    "netherlands",
+    "nigeria",
+    "north",
+    "northeast",
+    "northern",
+    "northwest",
+    "norway",
+    "pakistan",
+    "peru",
+    "philippines",
+    "poland",
+    "portugal",
+    "provincial",
+    "regional",
+    "romania",
+    "russia",
+    "scotland",
+    "serbia",
+    "singapore",
+    "slovakia",
+    "slovenia",
+    "south",
+    "southeast",
+    "southern",
+    "southwest",
+    "spain",
+    "sweden",
+    "switzerland",
+    "taiwan",
+    "thailand",
+    "turkey",
+    "uk",
+    "ukraine",
+    "upper",
+    "us",
+    "usa",
+    "venezuela",
+    "vietnam",
+    "wales",
+    "west",
+    "western",
+];
+
 /// Words that a type of people is called by.
 const PERSON_TYPES: &[&str] = &[
     "person",
@@ -278,6 +370,14 @@ const GENERATIONS: &[(&str, u8)] = &[
     ("snr", 2),
     ("son", 1),
     ("sr", 2),
+];
+
+/// Phrases that are one word, and that word.
+pub(super) const PHRASES: &[(&[&str], &str)] = &[
+    (&["united", "states", "of", "america"], "usa"),
+    (&["united", "states"], "usa"),
+    (&["united", "kingdom"], "uk"),
+    (&["great", "britain"], "uk"),
 ];
 
 /// Different spellings of one noun of kind, and the spelling that stands for all of them.
@@ -322,6 +422,7 @@ const LEMMAS: &[(&str, &str)] = &[
     ("universite", "university"),
     ("universiteit", "university"),
     ("universitet", "university"),
+    ("us", "usa"),
 ];
 
 /// Whether entities of a type are people, so that titles in front of their names are titles.
@@ -343,6 +444,11 @@ pub(super) fn is_leading_form(word: &str) -> bool {
 /// Whether a word carries grammar only.
 pub(super) fn is_function_word(word: &str) -> bool {
     FUNCTION_WORDS.binary_search(&word).is_ok()
+}
+
+/// Whether a word more makes a name that of a branch.
+pub(super) fn is_narrowing(word: &str) -> bool {
+    NARROWING_WORDS.binary_search(&word).is_ok()
 }
 
 /// Whether a word is a title.
@@ -423,6 +529,7 @@ mod tests {
         assert_sorted(LEMMAS.iter().map(|(word, _)| *word).collect());
         assert_sorted(FUNCTION_WORDS.to_vec());
         assert_sorted(TITLES.to_vec());
+        assert_sorted(NARROWING_WORDS.to_vec());
     }
 
     #[test]

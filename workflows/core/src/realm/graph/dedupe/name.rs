@@ -15,6 +15,9 @@ const NUMBER_SEED: u64 = 3;
 /// Longest acronym, in letters: longer all-capital words are shouted names.
 const ACRONYM_LETTERS_MAX: usize = 8;
 
+/// Longest word in capitals in which a single letter makes another word.
+const ACRONYM_WORD_LETTERS_MAX: usize = 5;
+
 /// What a token is in its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Kind {
@@ -53,6 +56,8 @@ pub(super) struct StoredToken {
     /// Bytes of folded text.
     pub(super) length: u16,
     pub(super) kind: Kind,
+    /// Whether it makes a name that of a branch.
+    pub(super) narrowing: bool,
     /// What the source looked like.
     pub(super) shape: Shape,
 }
@@ -61,6 +66,12 @@ impl StoredToken {
     /// Whether a letter of it is a syllable or a word.
     pub(super) fn is_ideographic(&self) -> bool {
         self.shape.has(Shape::IDEOGRAPHIC)
+    }
+
+    /// Whether it is so short and capital that one letter makes another acronym of it.
+    pub(super) fn is_acronym(&self) -> bool {
+        (self.shape.has(Shape::UPPER) || self.shape.has(Shape::DOTTED))
+            && usize::from(self.length) <= ACRONYM_WORD_LETTERS_MAX
     }
 }
 
@@ -107,6 +118,8 @@ impl Marks {
     pub(super) const ROMAN_END: Self = Self(1 << 1);
     /// A title was set aside.
     pub(super) const TITLED: Self = Self(1 << 2);
+    /// Begins with an article.
+    pub(super) const ARTICLE: Self = Self(1 << 4);
     /// The last content token is a single letter.
     pub(super) const LETTER_END: Self = Self(1 << 3);
 
@@ -124,6 +137,7 @@ impl Marks {
 pub(super) struct Reader {
     tokens: Tokens,
     kinds: Vec<Kind>,
+    phrases: Vec<(usize, &'static str)>,
     scratch: String,
     hashes: Vec<u64>,
 }
@@ -149,6 +163,7 @@ impl Reader {
             self.hashes.push(hash);
             stored.push(StoredToken {
                 hash,
+                narrowing: lexicon::is_narrowing(self.core_word(at)),
                 start: u32::try_from(base + token.start).unwrap_or(u32::MAX),
                 length: u16::try_from(token.end - token.start).unwrap_or(u16::MAX),
                 kind: self.kinds[at],
@@ -187,6 +202,7 @@ impl Reader {
         let end = self.take_tail(end, facts);
         self.take_head(end, person, facts);
         self.take_alias();
+        self.take_phrases();
         self.mark_roman(end, facts);
     }
 
@@ -266,7 +282,8 @@ impl Reader {
         ];
         let word = self.word(at);
         let ordinary = self.shape(at).has(Shape::CAPITALISED) && !self.shape(at).has(Shape::DOT_AFTER);
-        word.chars().count() > 3 || !ordinary || COMMON.contains(&word)
+        let dotted_only = matches!(word, "ad" | "eg" | "ev") && !self.shape(at).has(Shape::DOTTED);
+        word.chars().count() > 3 || !(ordinary || dotted_only) || COMMON.contains(&word)
     }
 
     /// The generation that the token at the end says, when a name is left in front of it.
@@ -294,7 +311,9 @@ impl Reader {
             } else if person && lexicon::is_title(word) {
                 facts.marks.set(Marks::TITLED);
                 self.kinds[at] = Kind::Title;
-            } else if self.kinds[at] != Kind::Function {
+            } else if self.kinds[at] == Kind::Function {
+                facts.marks.set(Marks::ARTICLE);
+            } else {
                 break;
             }
             at += 1;
@@ -318,6 +337,27 @@ impl Reader {
         if let Some(at) = candidate {
             self.kinds[at] = Kind::Alias;
         }
+    }
+
+    /// Makes one word of a phrase; its other words are grammar from then on.
+    fn take_phrases(&mut self) {
+        self.phrases.clear();
+        for start in 0..self.kinds.len() {
+            let phrase = lexicon::PHRASES.iter().find(|(words, _)| {
+                let end = start + words.len();
+                end <= self.kinds.len() && (start..end).all(|at| self.word(at) == words[at - start])
+            });
+            if let Some((words, one)) = phrase {
+                self.phrases.push((start, one));
+                self.kinds[start + 1..start + words.len()].fill(Kind::Function);
+            }
+        }
+    }
+
+    /// The word at `at`, or the one that stands for the phrase that begins there.
+    fn core_word(&self, at: usize) -> &str {
+        let phrase = self.phrases.iter().find(|(start, _)| *start == at);
+        phrase.map_or_else(|| self.word(at), |(_, one)| one)
     }
 
     /// Whether the first letters of the other tokens are the letters of the token at `at`.
@@ -359,7 +399,7 @@ impl Reader {
 
     /// The hash of the word that stands for all spellings of a token.
     fn lemma_hash(&self, at: usize) -> u64 {
-        let word = self.word(at);
+        let word = self.core_word(at);
         if self.kinds[at] == Kind::Number && !self.shape(at).has(Shape::DIGIT) {
             if let Some(value) = lexicon::roman(word) {
                 return hash_bytes(WORD_SEED, value.to_string().as_bytes());
@@ -381,7 +421,7 @@ impl Reader {
         scratch.clear();
         let mut letters = 0_usize;
         for at in (0..self.kinds.len()).filter(|&at| self.kinds[at].is_content()) {
-            scratch.push_str(self.word(at));
+            scratch.push_str(self.core_word(at));
             facts.content_count = facts.content_count.saturating_add(1);
         }
         letters += scratch.chars().count();

@@ -146,6 +146,8 @@ pub enum NameRelation {
     Acronym,
     /// One holds all words of the other and more.
     Extended,
+    /// One holds all words of the other and the name of a country or a direction: a branch of it.
+    Narrowed,
     /// Some words are common, each has words of its own.
     Overlapping,
     /// Nothing in common.
@@ -233,6 +235,8 @@ pub enum Rule {
     NamesAndCosine,
     /// The names are the same words and nothing contradicts them: merge.
     SameWords,
+    /// The same words, a middle name as an initial, and nothing contradicts them: merge.
+    MiddleInitial,
     /// One slip of a finger in a long name, and nothing contradicts it: merge.
     OneSlip,
     /// A long acronym that only one name in the store spells out: merge.

@@ -5,7 +5,7 @@
 use super::block::Pair;
 use super::compare::{NameMatch, compare};
 use super::input::counted;
-use super::name::{Kind, NameFacts};
+use super::name::{Kind, Marks, NameFacts};
 use super::plan::{
     AttributeEvidence, CosineEvidence, NameEvidence, NameKey, NeighbourEvidence, PairEvidence, Rule, Score,
     SharedEvidence, Veto,
@@ -92,6 +92,8 @@ impl<'a> Scale<'a> {
             names,
             vetoed: !vetoes.is_empty(),
             letters: left_facts.core_letters.min(right_facts.core_letters),
+            only_article: left_facts.countries | right_facts.countries == 0
+                && left_facts.marks.has(Marks::ARTICLE) != right_facts.marks.has(Marks::ARTICLE),
             cosine: cosine.score(),
             threshold: self.threshold(left),
             supports,
@@ -160,9 +162,9 @@ impl<'a> Scale<'a> {
             names: NameEvidence {
                 keys: keys.list(),
                 relation: pair.names.relation,
-                similarity: pair.names.similarity,
-                left_only: pair.names.left_only,
-                right_only: pair.names.right_only,
+                similarity: pair.names.words.similarity,
+                left_only: pair.names.words.left_only,
+                right_only: pair.names.words.right_only,
             },
             cosine: pair.cosine,
             attributes: self.attributes(left, right),

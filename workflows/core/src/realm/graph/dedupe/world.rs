@@ -36,6 +36,10 @@ pub(super) struct Word {
     pub(super) weight: u8,
     /// Whether a letter is a syllable or a word in its script.
     pub(super) ideographic: bool,
+    /// Whether it is a short word in capitals.
+    pub(super) acronym: bool,
+    /// Whether it makes a name that of a branch.
+    pub(super) narrowing: bool,
 }
 
 /// Everything known about the entities of a namespace.
@@ -52,6 +56,8 @@ pub(super) struct World {
     pub(super) facts: Vec<NameFacts>,
     pub(super) words: Ragged<Word>,
     arena: String,
+    /// Where the folded name of an entity begins in the arena, and where the last one ends.
+    name_starts: Vec<u32>,
     /// Hash of the exact name and type.
     pub(super) exact: Vec<u64>,
     /// Hash of the lower-cased name and type.
@@ -96,6 +102,7 @@ impl World {
             facts: names.facts,
             words: names.words,
             arena: names.arena,
+            name_starts: names.name_starts,
             exact: names.exact,
             lower: names.lower,
             attributes: columns.attributes.reordered(&order),
@@ -121,6 +128,11 @@ impl World {
     /// The folded text of a word.
     pub(super) fn text(&self, word: Word) -> &str {
         &self.arena[word.start as usize..word.start as usize + usize::from(word.length)]
+    }
+
+    /// All letters of a name, without spacing and punctuation.
+    pub(super) fn folded_text(&self, rank: u32) -> &str {
+        &self.arena[self.name_starts[rank as usize] as usize..self.name_starts[rank as usize + 1] as usize]
     }
 
     /// The order in which an oversized block is sampled: by a hash of the id, so that no spelling is preferred.
@@ -212,6 +224,7 @@ struct ReadNames {
     facts: Vec<NameFacts>,
     words: Ragged<Word>,
     arena: String,
+    name_starts: Vec<u32>,
     exact: Vec<u64>,
     lower: Vec<u64>,
 }
@@ -222,6 +235,7 @@ struct NameBatch {
     facts: Vec<NameFacts>,
     tokens: Ragged<StoredToken>,
     arena: String,
+    name_starts: Vec<u32>,
     exact: Vec<u64>,
     lower: Vec<u64>,
 }
@@ -237,6 +251,7 @@ fn read_names(columns: &Columns, order: &[u32], types: &[String], type_of: &[u32
             let name = columns.names.get(order[rank] as usize);
             let entity_type = type_of[rank];
             tokens.clear();
+            batch.name_starts.push(counted(batch.arena.len()));
             let facts = reader.read(name, persons[entity_type as usize], &mut batch.arena, &mut tokens);
             batch.facts.push(facts);
             batch
@@ -267,6 +282,7 @@ fn joined(batches: Vec<NameBatch>) -> ReadNames {
         facts: Vec::new(),
         words: Ragged::default(),
         arena: String::new(),
+        name_starts: Vec::new(),
         exact: Vec::new(),
         lower: Vec::new(),
     };
@@ -280,13 +296,19 @@ fn joined(batches: Vec<NameBatch>) -> ReadNames {
                 kind: token.kind,
                 weight: rarity.weight(token.hash),
                 ideographic: token.is_ideographic(),
+                acronym: token.is_acronym(),
+                narrowing: token.narrowing,
             }));
         }
+        names
+            .name_starts
+            .extend(batch.name_starts.iter().map(|start| base + start));
         names.arena.push_str(&batch.arena);
         names.facts.extend(batch.facts);
         names.exact.extend(batch.exact);
         names.lower.extend(batch.lower);
     }
+    names.name_starts.push(counted(names.arena.len()));
     names
 }
 
