@@ -4,7 +4,8 @@
 //! [`DedupeScorer`] says which vectors it wants, is fed with them, and draws up a [`DedupePlan`]. Nothing here reads a
 //! store: the caller streams.
 //!
-//! The stages, each a file: `input` (what is fed) → `world` (sorted and read, with `text`, `lexicon`, `name`) →
+//! The stages, each a file: `input` (what is fed) → `world` (sorted and read, with `text`, `legal`,
+//! `lexicon`, `reader`, `keys`, `name`) →
 //! `block` (candidates) → `compare`, `veto`, `weigh`, `rule` (one pair) → `cluster` (no transitive swallowing) →
 //! `outcome` (the plan).
 //!
@@ -16,12 +17,15 @@ mod block;
 mod cluster;
 mod compare;
 mod input;
+mod keys;
+mod legal;
 mod lexicon;
 mod name;
 mod neighbourhood;
 mod outcome;
 mod plan;
 mod planner;
+mod reader;
 mod rule;
 mod settings;
 mod text;

@@ -26,7 +26,7 @@ const NEAR_EDITS_MAX: usize = 2;
 /// Letters an abbreviation must have: "Cal" is short for "California", "Ca" is not.
 const ABBREVIATION_LETTERS_MIN: usize = 3;
 
-/// Most words that are tried as one: "Open AI" / "OpenAI", "Rock n Roll" / "RocknRoll".
+/// Most words that are tried as one: `Open AI` / `OpenAI`, `Rock n Roll` / `RocknRoll`.
 const JOINED_WORDS_MAX: usize = 3;
 
 /// Longest run of words in which a slip across word boundaries is looked for.
@@ -174,7 +174,8 @@ impl<'a> Alignment<'a> {
         }
     }
 
-    /// Matches everything open at once when it is one slip apart and only cut differently: "TodisenPemux" / "Todisen Pemu".
+    /// Matches everything open at once when it is one slip apart and only cut differently:
+    /// `TodisenPemux` / `Todisen Pemu`.
     fn take_run_slip(&mut self) {
         if self.left_open.count_ones() == self.right_open.count_ones() {
             return;
@@ -202,7 +203,7 @@ impl<'a> Alignment<'a> {
             let Some((found, other)) = best else { continue };
             match found {
                 Match::Slip(edit) => {
-                    self.note_slip(edit, usize::from(self.left[at].length.min(self.right[other].length)))
+                    self.note_slip(edit, usize::from(self.left[at].length.min(self.right[other].length)));
                 }
                 Match::Near => self.nears += 1,
                 Match::Initial => self.initials += 1,
@@ -279,10 +280,7 @@ impl<'a> Alignment<'a> {
 
 /// How two words that differ match, the shorter one first.
 fn match_words(short: Word, short_text: &str, long: Word, long_text: &str) -> Option<Match> {
-    if [short, long]
-        .iter()
-        .any(|word| word.ideographic || word.kind == Kind::Number)
-    {
+    if [short, long].iter().any(|word| word.solid) {
         return None;
     }
     if short_text.chars().next() != long_text.chars().next() {
@@ -292,10 +290,9 @@ fn match_words(short: Word, short_text: &str, long: Word, long_text: &str) -> Op
         let fits = short.kind == Kind::Initial && long.kind == Kind::Word && short_text.chars().count() == 1;
         return fits.then_some(Match::Initial);
     }
-    if short_text.len() >= SLIP_LETTERS_MIN && !short.acronym && !long.acronym {
-        if let Some(edit) = one_edit(short_text.as_bytes(), long_text.as_bytes()) {
-            return Some(Match::Slip(edit));
-        }
+    let slip = one_edit(short_text.as_bytes(), long_text.as_bytes());
+    if let Some(edit) = slip.filter(|_| short_text.len() >= SLIP_LETTERS_MIN && !short.acronym && !long.acronym) {
+        return Some(Match::Slip(edit));
     }
     if short_text.len() >= ABBREVIATION_LETTERS_MIN && long_text.starts_with(short_text) {
         return Some(Match::Abbreviation);
@@ -306,15 +303,13 @@ fn match_words(short: Word, short_text: &str, long: Word, long_text: &str) -> Op
     near.then_some(Match::Near)
 }
 
-/// The run of neighbouring open words whose texts, one after another, are the text of `word`.
-fn joined_run(world: &World, words: &[Word], open: u32, word: Word) -> Option<u32> {
+/// The run of neighbouring open words whose texts, one after another, are the text of `whole`.
+fn joined_run(world: &World, words: &[Word], open: u32, whole: Word) -> Option<u32> {
     for start in bits(open) {
-        let mut rest = world.text(word);
+        let mut rest = world.text(whole);
         let mut run = 0_u32;
-        for at in start..words.len().min(start + JOINED_WORDS_MAX) {
-            let shorter = rest
-                .strip_prefix(world.text(words[at]))
-                .filter(|_| open & (1 << at) != 0);
+        for (at, part) in words.iter().enumerate().skip(start).take(JOINED_WORDS_MAX) {
+            let shorter = rest.strip_prefix(world.text(*part)).filter(|_| open & (1 << at) != 0);
             let Some(shorter) = shorter else { break };
             rest = shorter;
             run |= 1 << at;
@@ -341,7 +336,7 @@ impl Run {
         };
         for at in bits(mask) {
             let bytes = world.text(words[at]).as_bytes();
-            if words[at].ideographic || words[at].kind == Kind::Number || run.length + bytes.len() > RUN_BYTES_MAX {
+            if words[at].solid || run.length + bytes.len() > RUN_BYTES_MAX {
                 return Self {
                     buffer: [0; RUN_BYTES_MAX],
                     length: 0,

@@ -157,12 +157,25 @@ fn speaking_pairs(world: &World, family: Family, block: &[Member]) -> (u64, Vec<
             }
             compared += 1;
             let pair = (one.rank.min(other.rank), one.rank.max(other.rank));
+            if family == Family::TokenPrefix && !may_speak(world, pair) {
+                continue;
+            }
             if family == Family::FoldedName || speaks(&compare(world, pair.0, pair.1)) {
                 pairs.push(pair);
             }
         }
     }
     (compared, pairs)
+}
+
+/// A cheap look before the alignment: two names of equally many words, and more than one, need a word in common.
+fn may_speak(world: &World, (left, right): Pair) -> bool {
+    let (left, right) = (world.words.row(left as usize), world.words.row(right as usize));
+    left.len() != right.len()
+        || left.len() < 2
+        || left
+            .iter()
+            .any(|word| right.iter().any(|other| word.hash == other.hash))
 }
 
 /// Whether names have something to say for a pair: the one place where candidates are dropped unseen.
@@ -256,10 +269,12 @@ fn half_members(world: &World, ranks: &[u32]) -> Vec<Member> {
     for &rank in ranks {
         text.clear();
         let words = world.words.row(rank as usize);
-        if words.iter().any(|word| word.ideographic) {
+        if words.iter().any(|word| word.solid && word.kind != Kind::Number) {
             continue;
         }
-        words.iter().for_each(|word| text.push_str(world.text(*word)));
+        for word in words {
+            text.push_str(world.text(*word));
+        }
         let letters = text.len();
         if letters < HALVED_LETTERS_MIN {
             continue;
@@ -317,8 +332,7 @@ fn prefixes(world: &World) -> Blocks {
 }
 
 fn prefix_member(world: &World, rank: u32, at: u16, bytes: usize) -> Member {
-    let word = world.words.row(rank as usize)[usize::from(at)];
-    let text = world.text(word).as_bytes();
+    let text = world.text(world.words.row(rank as usize)[usize::from(at)]).as_bytes();
     let prefix = &text[..text.len().min(bytes)];
     let seed = hash_number(PREFIX_SEED, bytes.min(u8::MAX.into()) as u64);
     Member {

@@ -45,7 +45,7 @@ pub(super) fn plan(
     scale: &Scale<'_>,
     settings: &DedupeSettings,
     weighed: &[Weighed],
-    clusters: Clusters,
+    clusters: &Clusters,
     blocks: BlockReport,
 ) -> DedupePlan {
     let mut plan = DedupePlan {

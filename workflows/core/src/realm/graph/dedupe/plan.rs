@@ -272,7 +272,7 @@ pub enum Veto {
     GenerationalSuffix,
     /// The names end in different single letters: "Building A", "Building D".
     DifferentLetter,
-    /// The legal forms belong to different countries' laws: "GmbH", "S.p.A.".
+    /// The legal forms belong to different countries' laws: `GmbH`, `S.p.A.`.
     DifferentLegalForm,
     /// The neighbourhoods are disjoint, and both are large enough to speak.
     DisjointNeighbourhoods,

@@ -67,8 +67,8 @@ impl DedupePlanner {
         } = self;
         verdicts.sort_unstable();
         verdicts.dedup();
-        let world = World::build(columns, &edges, &claims)?;
-        drop(edges);
+        let world = World::build(&columns, &edges, &claims)?;
+        drop((columns, edges));
         let candidates = name_candidates(&world);
         let expansions = Expansions::build(&world);
         let nearest = nearest_groups(&world);
@@ -152,6 +152,6 @@ impl DedupeScorer {
         let weighed: Vec<Weighed> = pairs.par_iter().map(|pair| scale.weigh(*pair)).collect();
         let clusters = clusters(&scale, &weighed);
         let blocks = outcome::block_report(&self.candidates, &self.nearest, found_by_vectors);
-        outcome::plan(&scale, &self.settings, &weighed, clusters, blocks)
+        outcome::plan(&scale, &self.settings, &weighed, &clusters, blocks)
     }
 }

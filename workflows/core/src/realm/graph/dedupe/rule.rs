@@ -49,6 +49,10 @@ const ONLY_EXPANSION_LETTERS_MIN: u8 = 4;
 
 /// What the rule sees of a pair.
 #[derive(Clone, Copy, Debug)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is one fact of the rule, none excludes another"
+)]
 pub(super) struct Facts {
     pub(super) names: NameMatch,
     pub(super) vetoed: bool,
@@ -59,6 +63,8 @@ pub(super) struct Facts {
     pub(super) cosine: Option<Score>,
     pub(super) threshold: Score,
     pub(super) supports: Supports,
+    /// A title was set aside and a single word is left: "Mr Holmes", "Holmes".
+    pub(super) bare_title: bool,
     /// An edge runs between the two.
     pub(super) linked: bool,
     /// One is an acronym that only the other spells out.
@@ -83,12 +89,12 @@ impl Supports {
 ///
 /// 1. A veto: two.
 /// 2. The same letters, but for case, diacritics, spacing and punctuation: one. Vectors of short names say little,
-///    and the same name under the same type is evidence enough ("OpenAI", "Open AI").
+///    and the same name under the same type is evidence enough (`OpenAI`, `Open AI`).
 /// 3. Names that do not speak for the pair: two, whatever the vectors say.
 /// 4. An edge between the two says that they are two; only the same letters outweigh it.
 /// 5. The cosine reaches the threshold of the type: one.
 /// 6. The same words but for legal forms, articles, titles, order and spelling: one, if the name is long enough to be
-///    more than initials and the vectors do not contradict it.
+///    more than initials, is more than a title and one word, and the vectors do not contradict it.
 /// 7. The same words with a middle name written as an initial: one, if the vectors do not contradict it.
 /// 8. One slip of a finger that makes no other name: one, if the vectors do not contradict it.
 /// 9. An acronym of four letters or more that only one name in the store spells out: one.
@@ -138,7 +144,7 @@ fn same_words_decide(pair: &Facts) -> bool {
     } else {
         TICKER_COSINE_MIN
     };
-    pair.letters >= letters_min && not_contradicted(pair, cosine_min)
+    !pair.bare_title && pair.letters >= letters_min && not_contradicted(pair, cosine_min)
 }
 
 fn middle_initial_decides(pair: &Facts) -> bool {

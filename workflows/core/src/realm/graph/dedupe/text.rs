@@ -13,7 +13,7 @@ use caseless::Caseless;
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
 
-use super::lexicon;
+use super::legal;
 
 /// Tokens looked at in one name; a longer name is a sentence, and its first words decide.
 pub(super) const TOKENS_MAX: usize = 24;
@@ -170,7 +170,7 @@ impl Tokens {
     /// Pushes a legal form in front of the word, or moves one behind it; returns the token that is left.
     fn cut_glued_form(&mut self, token: Token) -> Token {
         let word = self.text[token.start..token.end].to_owned();
-        for (form, _) in lexicon::GLUED_FORMS {
+        for (form, _) in legal::GLUED {
             if let Some(rest) = word.strip_prefix(form).filter(|rest| !rest.is_empty()) {
                 let cut = token.end - rest.len();
                 self.list.push(Token { end: cut, ..token });
@@ -395,7 +395,7 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn check(name: &str, expected: Expect) {
+    fn check(name: &str, expected: &Expect) {
         let mut tokens = Tokens::default();
         tokens.read(name);
         let words: Vec<&str> = tokens.list.iter().map(|token| tokens.word(*token)).collect();
@@ -404,50 +404,50 @@ mod tests {
 
     #[test]
     fn spacing_punctuation_case_and_diacritics_fold_away() {
-        check("  Marie Skłodowska-Curie ", expect!["marie|sklodowska|curie"]);
+        check("  Marie Skłodowska-Curie ", &expect!["marie|sklodowska|curie"]);
         check(
             "ÖBB – Österreichische Bundesbahnen",
-            expect!["obb|osterreichische|bundesbahnen"],
+            &expect!["obb|osterreichische|bundesbahnen"],
         );
-        check("Straße İstanbul Æther", expect!["strasse|istanbul|aether"]);
+        check("Straße İstanbul Æther", &expect!["strasse|istanbul|aether"]);
     }
 
     #[test]
     fn letters_of_every_script_stay() {
-        check("苹果 香蕉", expect!["苹果|香蕉"]);
-        check("北京 University", expect!["北京|university"]);
-        check("북한대학교", expect!["북한대학교"]);
-        check("हिन्दी がぎ ЁЖИК", expect!["हिन्दी|がぎ|ежик"]);
+        check("苹果 香蕉", &expect!["苹果|香蕉"]);
+        check("北京 University", &expect!["北京|university"]);
+        check("북한대학교", &expect!["북한대학교"]);
+        check("हिन्दी がぎ ЁЖИК", &expect!["हिन्दी|がぎ|ежик"]);
     }
 
     #[test]
     fn signs_that_carry_meaning_stay() {
-        check("C++ C# C F# Disney+", expect!["c++|c#|c|f#|disney+"]);
-        check("R&D, A+E, AT&amp;T", expect!["r|&|d|a|&|e|at|&|t"]);
-        check("v1.2.3 1,000 3.14 No.2", expect!["v1.2.3|1000|3.14|no|2"]);
+        check("C++ C# C F# Disney+", &expect!["c++|c#|c|f#|disney+"]);
+        check("R&D, A+E, AT&amp;T", &expect!["r|&|d|a|&|e|at|&|t"]);
+        check("v1.2.3 1,000 3.14 No.2", &expect!["v1.2.3|1000|3.14|no|2"]);
     }
 
     #[test]
     fn dotted_letters_are_one_token_and_elisions_are_two() {
         check(
             "the U.N. and A/S and J. R. Smith",
-            expect!["the|un|and|as|and|j|r|smith"],
+            &expect!["the|un|and|as|and|j|r|smith"],
         );
         check(
             "dell'Istituto O'Reilly Moody's Rock'n'Roll",
-            expect!["dell|istituto|oreilly|moodys|rocknroll"],
+            &expect!["dell|istituto|oreilly|moodys|rocknroll"],
         );
     }
 
     #[test]
     fn legal_forms_written_without_a_space_are_cut_off() {
-        check("株式会社ソニー", expect!["株式会社|ソニー"]);
-        check("腾讯控股有限公司", expect!["腾讯控股|有限公司"]);
+        check("株式会社ソニー", &expect!["株式会社|ソニー"]);
+        check("腾讯控股有限公司", &expect!["腾讯控股|有限公司"]);
     }
 
     #[test]
     fn a_name_without_letters_has_no_tokens() {
-        check("!!! — …", expect![""]);
-        check("", expect![""]);
+        check("!!! — …", &expect![""]);
+        check("", &expect![""]);
     }
 }

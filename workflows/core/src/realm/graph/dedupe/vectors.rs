@@ -105,22 +105,19 @@ impl Vectors {
     }
 
     fn score(&self, left: Slot, right: Slot) -> Option<Score> {
-        let (
+        let ((left, left_norm), (right, right_norm)) = (self.numbers_of(left)?, self.numbers_of(right)?);
+        Some(cosine(left, left_norm, right, right_norm))
+    }
+
+    fn numbers_of(&self, slot: Slot) -> Option<(&[f32], f32)> {
+        match slot {
             Slot::At {
-                start: a,
-                length: n,
-                inverse_norm: x,
-            },
-            Slot::At {
-                start: b,
-                length: m,
-                inverse_norm: y,
-            },
-        ) = (left, right)
-        else {
-            return None;
-        };
-        Some(cosine(&self.numbers[a..a + n], x, &self.numbers[b..b + m], y))
+                start,
+                length,
+                inverse_norm,
+            } => Some((&self.numbers[start..start + length], inverse_norm)),
+            Slot::Empty | Slot::NoDirection => None,
+        }
     }
 
     /// The pairs of one group whose cosine reaches the threshold, for each member its nearest ones.

@@ -97,6 +97,8 @@ impl<'a> Scale<'a> {
             cosine: cosine.score(),
             threshold: self.threshold(left),
             supports,
+            bare_title: left_facts.content_count.min(right_facts.content_count) < 2
+                && left_facts.marks.has(Marks::TITLED) != right_facts.marks.has(Marks::TITLED),
             linked: neighbours.linked,
             only_expansion: names.keys.has(NameKey::Acronym) && self.expansions.is_only(world, left, right),
         };

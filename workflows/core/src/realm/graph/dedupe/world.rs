@@ -10,8 +10,9 @@ use uuid::Uuid;
 use super::DedupeError;
 use super::input::{Claim, Columns, FedEdge, counted};
 use super::lexicon;
-use super::name::{Kind, NameFacts, Reader, StoredToken};
+use super::name::{Kind, NameFacts, StoredToken};
 use super::neighbourhood::Neighbourhood;
+use super::reader::Reader;
 use super::settings::ENTITIES_MAX;
 use crate::algo::ragged::Ragged;
 use crate::algo::stable_hash::{hash_bytes, hash_number};
@@ -34,8 +35,8 @@ pub(super) struct Word {
     pub(super) kind: Kind,
     /// How rare the word is among all names, in bits: 1 for everybody's word.
     pub(super) weight: u8,
-    /// Whether a letter is a syllable or a word in its script.
-    pub(super) ideographic: bool,
+    /// Whether it only ever matches as a whole.
+    pub(super) solid: bool,
     /// Whether it is a short word in capitals.
     pub(super) acronym: bool,
     /// Whether it makes a name that of a branch.
@@ -72,7 +73,7 @@ pub(super) struct World {
 
 impl World {
     /// Sorts and reads everything that was fed.
-    pub(super) fn build(columns: Columns, edges: &[FedEdge], claims: &[(Uuid, Claim)]) -> Result<Self, DedupeError> {
+    pub(super) fn build(columns: &Columns, edges: &[FedEdge], claims: &[(Uuid, Claim)]) -> Result<Self, DedupeError> {
         if columns.ids.len() > ENTITIES_MAX {
             return Err(DedupeError::TooManyEntities {
                 entities_max: ENTITIES_MAX,
@@ -84,8 +85,8 @@ impl World {
         if let Some(twice) = ids.windows(2).find(|pair| pair[0] == pair[1]) {
             return Err(DedupeError::FedTwice { id: twice[0] });
         }
-        let (types, type_of) = ranked_types(&columns, &order);
-        let names = read_names(&columns, &order, &types, &type_of);
+        let (types, type_of) = ranked_types(columns, &order);
+        let names = read_names(columns, &order, &types, &type_of);
         let index = IdIndex::new(&ids);
         let neighbourhood = Neighbourhood::build(edges, &index, &ids, &names.facts, &type_of);
         let mut dimensions = vec![0; columns.models.len() + 1];
@@ -295,7 +296,7 @@ fn joined(batches: Vec<NameBatch>) -> ReadNames {
                 length: token.length,
                 kind: token.kind,
                 weight: rarity.weight(token.hash),
-                ideographic: token.is_ideographic(),
+                solid: token.is_solid(),
                 acronym: token.is_acronym(),
                 narrowing: token.narrowing,
             }));
