@@ -16,6 +16,7 @@ mod align;
 mod block;
 mod cluster;
 mod compare;
+pub mod eval;
 mod input;
 mod keys;
 mod legal;

@@ -15,6 +15,7 @@ const CORE_SEED: u64 = 3;
 const LETTERS_SEED: u64 = 4;
 const BAG_SEED: u64 = 5;
 const NUMBER_SEED: u64 = 6;
+const SERIES_SEED: u64 = 7;
 
 /// Longest acronym, in letters: longer all-capital words are shouted names.
 const ACRONYM_LETTERS_MAX: usize = 8;
@@ -84,6 +85,26 @@ impl Reader {
         digits.extend(romans);
         digits.sort_unstable();
         facts.numbers = bag_key(&digits);
+    }
+
+    /// The key of a name without what tells the members of a series apart.
+    pub(super) fn series_key(&mut self, facts: &mut NameFacts) {
+        let last = (0..self.kinds.len()).rev().find(|&at| self.kinds[at].is_content());
+        self.scratch.clear();
+        let mut dropped = facts.generation != 0;
+        for at in (0..self.kinds.len()).filter(|&at| self.kinds[at].is_content()) {
+            let letter_at_end = Some(at) == last && self.kinds[at] == Kind::Initial;
+            let whole = !letter_at_end && self.kinds[at] != Kind::Number;
+            dropped |= !whole;
+            let word = self.tokens.word(self.tokens.list[at]);
+            let stays =
+                |letter: &char| whole || (self.tokens.list[at].shape.has(Shape::DIGIT) && letter.is_alphabetic());
+            self.scratch.extend(word.chars().filter(stays));
+        }
+        facts.series = key_of(SERIES_SEED, &self.scratch);
+        if dropped {
+            facts.marks.set(Marks::IN_SERIES);
+        }
     }
 
     /// The keys made of first letters.

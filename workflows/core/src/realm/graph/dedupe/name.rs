@@ -57,9 +57,10 @@ pub(super) struct StoredToken {
 }
 
 impl StoredToken {
-    /// Whether it only ever matches as a whole: a number, a phrase, or a script whose letters are syllables or words.
+    /// Whether it only ever matches as a whole: a number, a phrase, a word with a sign (`C++`), or a
+    /// script whose letters are syllables or words.
     pub(super) fn is_solid(&self) -> bool {
-        self.shape.has(Shape::IDEOGRAPHIC) || self.kind == Kind::Number || self.phrase
+        self.shape.has(Shape::IDEOGRAPHIC) || self.shape.has(Shape::SIGNED) || self.kind == Kind::Number || self.phrase
     }
 
     /// Whether it is so short and capital that one letter makes another acronym of it.
@@ -78,6 +79,8 @@ pub(super) struct NameFacts {
     pub(super) core: u64,
     /// The content words in any order, by their lemmas.
     pub(super) bag: u64,
+    /// The content words without their numbers, in order: what the members of a series share.
+    pub(super) series: u64,
     /// The letters of a name that is an acronym.
     pub(super) acronym: u64,
     /// The first letters of the content words.
@@ -108,6 +111,8 @@ pub(super) struct Marks(u8);
 impl Marks {
     /// The first content token is an initial.
     pub(super) const STARTS_WITH_INITIAL: Self = Self(1);
+    /// Says which member of a series it is: by a number, a generation or a letter at the end.
+    pub(super) const IN_SERIES: Self = Self(1 << 5);
     /// Ends in a Roman numeral.
     pub(super) const ROMAN_END: Self = Self(1 << 1);
     /// A title was set aside.

@@ -184,7 +184,7 @@ pub enum NotScored {
     DifferentModel,
     /// One of the two is zero, not a number or infinite.
     NoDirection,
-    /// The pair was decided without asking for vectors.
+    /// The names decided without asking for vectors.
     NotNeeded,
 }
 
@@ -359,6 +359,8 @@ pub enum Family {
     CoreName,
     /// Words in any order and spelling.
     WordBag,
+    /// Name without its numbers: members of a series, compared so that it can be said why they stay apart.
+    Series,
     /// Acronym against first letters.
     Acronym,
     /// Initial and last word.

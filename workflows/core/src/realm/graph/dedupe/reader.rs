@@ -52,6 +52,7 @@ impl Reader {
         self.name_keys(&mut facts);
         self.number_keys(&mut facts);
         self.short_keys(&mut facts);
+        self.series_key(&mut facts);
         facts
     }
 
@@ -288,6 +289,13 @@ impl Reader {
             .iter()
             .any(|token| token.shape.has(Shape::UPPER) || token.shape.has(Shape::CAPITALISED))
     }
+}
+
+/// The key of the letters of a name; zero when it folds to nothing.
+pub(super) fn folded_key(name: &str) -> u64 {
+    Reader::default()
+        .read(name, false, &mut String::new(), &mut Vec::new())
+        .folded
 }
 
 /// Two forms in one name (`GmbH & Co. KG`) narrow the countries down, as long as one is left.

@@ -90,7 +90,7 @@ impl Supports {
 /// 1. A veto: two.
 /// 2. The same letters, but for case, diacritics, spacing and punctuation: one. Vectors of short names say little,
 ///    and the same name under the same type is evidence enough (`OpenAI`, `Open AI`).
-/// 3. Names that do not speak for the pair: two, whatever the vectors say.
+/// 3. Names that do not speak for the pair, or that say one is a branch of the other: two, whatever the vectors say.
 /// 4. An edge between the two says that they are two; only the same letters outweigh it.
 /// 5. The cosine reaches the threshold of the type: one.
 /// 6. The same words but for legal forms, articles, titles, order and spelling: one, if the name is long enough to be
@@ -108,7 +108,11 @@ pub(super) fn decide(pair: &Facts) -> Rule {
     } else if relation == NameRelation::Same {
         Rule::SameLetters
     } else if !speaks(&pair.names) {
-        if reached { Rule::VectorsAlone } else { Rule::NoSupport }
+        if reached && relation > NameRelation::Narrowed {
+            Rule::VectorsAlone
+        } else {
+            Rule::NoSupport
+        }
     } else if pair.linked {
         Rule::NoSupport
     } else if reached {
@@ -169,7 +173,7 @@ fn slip_decides(pair: &Facts) -> bool {
 
 /// What would have made an unsupported pair one.
 pub(super) fn missing(pair: &Facts, rule: Rule) -> Vec<Support> {
-    if rule != Rule::NoSupport || pair.linked {
+    if rule != Rule::NoSupport || pair.linked || !speaks(&pair.names) {
         return Vec::new();
     }
     let mut missing = vec![Support::CosineAtThreshold];

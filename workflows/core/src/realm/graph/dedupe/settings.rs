@@ -53,6 +53,9 @@ pub const BLOCK_MEMBERS_MAX: usize = 64;
 /// Most members of a token-prefix block. It is the loosest family and the most expensive: 32 members are 496 pairs.
 pub const PREFIX_BLOCK_MEMBERS_MAX: usize = 32;
 
+/// Most members of a series that are compared each with each: they are only explained, never merged. 8 are 28 pairs.
+pub const SERIES_MEMBERS_MAX: usize = 8;
+
 /// Most candidate pairs per entity on average, over all families: what memory a plan may take grows with the store only.
 pub const PAIRS_PER_ENTITY_MAX: usize = 16;
 

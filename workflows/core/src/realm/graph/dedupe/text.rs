@@ -28,7 +28,7 @@ pub(super) struct Token {
 
 /// What the source of a token looked like, before folding took it away.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Shape(u8);
+pub(super) struct Shape(u16);
 
 impl Shape {
     /// All cased letters are capitals, and there is one.
@@ -47,6 +47,9 @@ impl Shape {
     pub(super) const CAPITALISED: Self = Self(1 << 6);
     /// A dot follows: an abbreviation.
     pub(super) const DOT_AFTER: Self = Self(1 << 7);
+
+    /// Ends in a sign that carries meaning: `C++`, `C#`.
+    pub(super) const SIGNED: Self = Self(1 << 8);
 
     pub(super) fn has(self, other: Self) -> bool {
         self.0 & other.0 != 0
@@ -378,6 +381,9 @@ fn source_shape(raw: &str) -> Shape {
         } else if is_ideographic(letter) {
             shape = shape.with(Shape::IDEOGRAPHIC);
         }
+    }
+    if raw.ends_with(['+', '#']) {
+        shape = shape.with(Shape::SIGNED);
     }
     if uppers > 0 && lowers == 0 {
         shape = shape.with(Shape::UPPER);

@@ -23,6 +23,7 @@ pub(super) struct Vectors {
 
 #[derive(Clone, Copy, Debug)]
 enum Slot {
+    NotNeeded,
     Empty,
     NoDirection,
     At {
@@ -82,7 +83,7 @@ impl Vectors {
     fn slot(&self, rank: u32) -> Slot {
         self.needed
             .binary_search(&rank)
-            .map_or(Slot::Empty, |at| self.slots[at])
+            .map_or(Slot::NotNeeded, |at| self.slots[at])
     }
 
     /// The cosine of two entities, or why there is none.
@@ -95,6 +96,7 @@ impl Vectors {
             return CosineEvidence::NotScored(NotScored::DifferentModel);
         }
         match (self.slot(left), self.slot(right)) {
+            (Slot::NotNeeded, _) | (_, Slot::NotNeeded) => CosineEvidence::NotScored(NotScored::NotNeeded),
             (Slot::Empty, _) | (_, Slot::Empty) => CosineEvidence::NotScored(NotScored::Absent),
             (Slot::NoDirection, _) | (_, Slot::NoDirection) => CosineEvidence::NotScored(NotScored::NoDirection),
             (one, other) => self.score(one, other).map_or(
@@ -116,7 +118,7 @@ impl Vectors {
                 length,
                 inverse_norm,
             } => Some((&self.numbers[start..start + length], inverse_norm)),
-            Slot::Empty | Slot::NoDirection => None,
+            Slot::NotNeeded | Slot::Empty | Slot::NoDirection => None,
         }
     }
 
