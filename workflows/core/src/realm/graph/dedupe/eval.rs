@@ -97,11 +97,11 @@ pub fn evaluate(records: &[LabelledRecord<'_>], plan: &DedupePlan) -> EvalReport
             .zip(&names)
             .map(|((record, cluster), name)| (record.label, *cluster, *name))
     };
-    let named = || each().filter(|(_, _, name)| *name != 0);
-    let same_name = pairs(named().map(|(_, _, name)| name));
-    let same_name_label = pairs(named().map(|(label, _, name)| (name, label)));
-    let same_name_cluster = pairs(named().map(|(_, cluster, name)| (name, cluster)));
-    let same_name_cluster_label = pairs(named().map(|(label, cluster, name)| (name, cluster, label)));
+    let with_letters = || each().filter(|(_, _, name)| *name != 0);
+    let same_name = pairs(with_letters().map(|(_, _, name)| name));
+    let same_name_label = pairs(with_letters().map(|(label, _, name)| (name, label)));
+    let same_name_cluster = pairs(with_letters().map(|(_, cluster, name)| (name, cluster)));
+    let same_name_cluster_label = pairs(with_letters().map(|(label, cluster, name)| (name, cluster, label)));
     let homograph_pairs = same_name - same_name_label;
     EvalReport {
         records: records.len() as u64,

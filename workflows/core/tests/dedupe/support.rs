@@ -1,55 +1,53 @@
 //! Small worlds for the dedupe tests: rows, edges and vectors that are easy to write and to read.
 
-#![allow(dead_code, reason = "each test binary uses its part")]
-
 use dream_core::realm::graph::dedupe::{
-    Claim, DedupePlan, DedupePlanner, DedupeSettings, EmbeddingState, EntityInput, KeptApartReason,
+    Claim, DedupePlan, DedupePlanner, DedupeSettings, EmbeddingState, EntityInput, KeptApartReason, Support,
 };
 use uuid::Uuid;
 
 /// One entity of a world.
 #[derive(Clone, Debug)]
-pub struct Row {
-    pub id: Uuid,
-    pub name: String,
-    pub entity_type: String,
-    pub mentions: i64,
-    pub created_at_us: i64,
-    pub vector: Option<Vec<f32>>,
-    pub model: &'static str,
-    pub attributes: Vec<(String, String)>,
-    pub chunks: Vec<Uuid>,
-    pub in_scope: bool,
-    pub verdict_key: Option<[u8; 16]>,
+pub(crate) struct Row {
+    pub(crate) id: Uuid,
+    pub(crate) name: String,
+    pub(crate) entity_type: String,
+    pub(crate) mentions: i64,
+    pub(crate) created_at_us: i64,
+    pub(crate) vector: Option<Vec<f32>>,
+    pub(crate) model: &'static str,
+    pub(crate) attributes: Vec<(String, String)>,
+    pub(crate) chunks: Vec<Uuid>,
+    pub(crate) in_scope: bool,
+    pub(crate) verdict_key: Option<[u8; 16]>,
 }
 
 /// A world that can be planned.
 #[derive(Clone, Debug, Default)]
-pub struct World {
-    pub rows: Vec<Row>,
-    pub edges: Vec<(Uuid, Uuid, String)>,
-    pub verdicts: Vec<([u8; 16], [u8; 16])>,
-    pub claims: Vec<(Uuid, Claim)>,
-    pub settings: DedupeSettings,
+pub(crate) struct World {
+    pub(crate) rows: Vec<Row>,
+    pub(crate) edges: Vec<(Uuid, Uuid, String)>,
+    pub(crate) verdicts: Vec<([u8; 16], [u8; 16])>,
+    pub(crate) claims: Vec<(Uuid, Claim)>,
+    pub(crate) settings: DedupeSettings,
 }
 
-pub fn id(number: usize) -> Uuid {
+pub(crate) fn id(number: usize) -> Uuid {
     Uuid::from_u128(number as u128)
 }
 
 /// A unit vector that has the cosine `cosine` with [`axis`].
-pub fn at_cosine(cosine: f32) -> Vec<f32> {
+pub(crate) fn at_cosine(cosine: f32) -> Vec<f32> {
     vec![cosine, (1.0 - cosine * cosine).sqrt(), 0.0, 0.0]
 }
 
 /// The vector that the others are measured against.
-pub fn axis() -> Vec<f32> {
+pub(crate) fn axis() -> Vec<f32> {
     vec![1.0, 0.0, 0.0, 0.0]
 }
 
 impl World {
     /// A world of named entities of one type, numbered from 1.
-    pub fn of(entity_type: &str, names: &[&str]) -> Self {
+    pub(crate) fn of(entity_type: &str, names: &[&str]) -> Self {
         names
             .iter()
             .fold(Self::default(), |world, name| world.entity(name, entity_type))
@@ -57,7 +55,7 @@ impl World {
 
     /// One entity more.
     #[must_use]
-    pub fn entity(mut self, name: &str, entity_type: &str) -> Self {
+    pub(crate) fn entity(mut self, name: &str, entity_type: &str) -> Self {
         let number = self.rows.len() + 1;
         self.rows.push(Row {
             id: id(number),
@@ -77,14 +75,14 @@ impl World {
 
     /// Changes the entity that a number names.
     #[must_use]
-    pub fn with(mut self, number: usize, change: impl FnOnce(&mut Row)) -> Self {
+    pub(crate) fn with(mut self, number: usize, change: impl FnOnce(&mut Row)) -> Self {
         change(&mut self.rows[number - 1]);
         self
     }
 
     /// Gives each entity a vector, in order.
     #[must_use]
-    pub fn vectors(mut self, vectors: &[Vec<f32>]) -> Self {
+    pub(crate) fn vectors(mut self, vectors: &[Vec<f32>]) -> Self {
         for (row, vector) in self.rows.iter_mut().zip(vectors) {
             row.vector = Some(vector.clone());
         }
@@ -93,13 +91,13 @@ impl World {
 
     /// An edge.
     #[must_use]
-    pub fn edge(mut self, source: usize, target: usize, relationship_type: &str) -> Self {
+    pub(crate) fn edge(mut self, source: usize, target: usize, relationship_type: &str) -> Self {
         self.edges.push((id(source), id(target), relationship_type.to_owned()));
         self
     }
 
     /// Plans the world in the order of its rows.
-    pub fn plan(&self) -> DedupePlan {
+    pub(crate) fn plan(&self) -> DedupePlan {
         let mut planner = DedupePlanner::new(self.settings.clone());
         for (source, target, relationship_type) in &self.edges {
             planner.feed_edge(*source, *target, relationship_type);
@@ -150,7 +148,7 @@ fn feed(planner: &mut DedupePlanner, row: &Row) {
 }
 
 /// The clusters of a plan as numbers, sorted: `[[1, 2], [4, 5, 6]]`.
-pub fn clusters(plan: &DedupePlan) -> Vec<Vec<u128>> {
+pub(crate) fn clusters(plan: &DedupePlan) -> Vec<Vec<u128>> {
     let mut clusters: Vec<Vec<u128>> = plan
         .merges
         .iter()
@@ -165,14 +163,14 @@ pub fn clusters(plan: &DedupePlan) -> Vec<Vec<u128>> {
 }
 
 /// The pairs of a plan that stay two for a reason, as numbers.
-pub fn kept_apart(plan: &DedupePlan, reason: KeptApartReason) -> Vec<(u128, u128)> {
+pub(crate) fn kept_apart(plan: &DedupePlan, reason: KeptApartReason) -> Vec<(u128, u128)> {
     let kept = plan.kept_apart.iter().filter(|kept| kept.reason == reason);
     kept.map(|kept| (kept.evidence.left.as_u128(), kept.evidence.right.as_u128()))
         .collect()
 }
 
 /// What a plan says about its first two entities, in one line.
-pub fn outcome(plan: &DedupePlan) -> String {
+pub(crate) fn outcome(plan: &DedupePlan) -> String {
     let of_pair = |left: Uuid, right: Uuid| (left, right) == (id(1), id(2));
     let merged = plan
         .merges
@@ -188,12 +186,15 @@ pub fn outcome(plan: &DedupePlan) -> String {
         .find(|kept| of_pair(kept.evidence.left, kept.evidence.right))
     {
         Some(kept) if kept.evidence.vetoes.is_empty() => {
-            let missing: Vec<String> = kept.evidence.missing.iter().map(word).collect();
+            let missing = match kept.evidence.missing.as_slice() {
+                [] => "",
+                [Support::CosineAtThreshold] => ", a cosine is missing",
+                _ => ", a cosine or context is missing",
+            };
             format!(
-                "two: {}, {} (missing {})",
+                "two: {}, {}{missing}",
                 word(&kept.reason),
-                word(&kept.evidence.names.relation),
-                missing.join(" or ")
+                word(&kept.evidence.names.relation)
             )
         }
         Some(kept) => {

@@ -1,15 +1,14 @@
 //! Laws that hold for every world: the order of feeding means nothing, vetoes hold in clusters, scope and verdicts hold.
 
-mod dedupe_support;
-
 use std::collections::BTreeSet;
 
-use dedupe_support::{Row, World, at_cosine, axis, clusters, id, kept_apart};
+use crate::support::{Row, World, at_cosine, axis, clusters, id, kept_apart};
 use dream_core::realm::graph::dedupe::{
     Claim, CollisionKind, CosineEvidence, DedupeError, DedupePlan, DedupePlanner, DedupeSettings, EmbeddingState,
     EntityInput, KeptApartReason, NotScored, Rule, Score, Veto,
 };
 use proptest::prelude::*;
+use proptest::test_runner::RngSeed;
 use uuid::Uuid;
 
 /// Words that make names alike in every way that the rule knows.
@@ -83,7 +82,18 @@ fn shuffled(world: &World, seed: usize) -> World {
     other
 }
 
+/// The same worlds in every run: a law that fails here fails for everyone.
+fn seeded() -> ProptestConfig {
+    ProptestConfig {
+        failure_persistence: None,
+        rng_seed: RngSeed::Fixed(7),
+        ..ProptestConfig::default()
+    }
+}
+
 proptest! {
+    #![proptest_config(seeded())]
+
     #[test]
     fn the_order_of_rows_edges_and_vectors_changes_nothing(world in any_world(), seed in 0_usize..24) {
         prop_assert_eq!(world.plan(), shuffled(&world, seed).plan());
