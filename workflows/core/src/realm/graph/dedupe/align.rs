@@ -26,6 +26,9 @@ const NEAR_EDITS_MAX: usize = 2;
 /// Letters an abbreviation must have: "Cal" is short for "California", "Ca" is not.
 const ABBREVIATION_LETTERS_MIN: usize = 3;
 
+/// Letters that are left of a legal form that a slip hit; one or two letters more are an initial.
+const FORM_LETTERS_MIN: usize = 3;
+
 /// Most words that are tried as one: `Open AI` / `OpenAI`, `Rock n Roll` / `RocknRoll`.
 const JOINED_WORDS_MAX: usize = 3;
 
@@ -86,25 +89,24 @@ pub(super) fn align(world: &World, left: u32, right: u32) -> Aligned {
         alignment.take_alike();
     }
     let aligned = alignment.finish();
-    if aligned.relation == NameRelation::Extended {
-        whole_slip(world, left, right, aligned)
-    } else {
-        aligned
+    match alignment.only_open_word() {
+        Some(word) if world.text(word).len() >= FORM_LETTERS_MIN => form_slip(world, left, right, aligned),
+        _ => aligned,
     }
 }
 
-/// A name may only seem longer because a slip hit its legal form: "Webol Corp" / "Webol Cor".
-fn whole_slip(world: &World, left: u32, right: u32, aligned: Aligned) -> Aligned {
+/// A name may only seem to have a word more because a slip hit its legal form: "Webol Corp" / "Webol Cor".
+fn form_slip(world: &World, left: u32, right: u32, aligned: Aligned) -> Aligned {
     let (left, right) = (world.folded_text(left), world.folded_text(right));
     match one_edit(left.as_bytes(), right.as_bytes()) {
-        Some(edit) => Aligned {
+        Some(edit) if aligned.relation == NameRelation::Extended => Aligned {
             relation: NameRelation::Slip,
             left_only: 0,
             right_only: 0,
             slip: Some((edit, small(left.len().min(right.len())))),
             ..aligned
         },
-        None => aligned,
+        _ => aligned,
     }
 }
 
@@ -233,6 +235,15 @@ impl<'a> Alignment<'a> {
         self.left_open &= !left;
         self.right_open &= !right;
         self.matched += (weight_of(self.left, left) + weight_of(self.right, right)) * tenths;
+    }
+
+    /// The word that is open when it is the only one.
+    fn only_open_word(&self) -> Option<Word> {
+        match (self.left_open.count_ones(), self.right_open.count_ones()) {
+            (1, 0) => bits(self.left_open).next().map(|at| self.left[at]),
+            (0, 1) => bits(self.right_open).next().map(|at| self.right[at]),
+            _ => None,
+        }
     }
 
     fn finish(&self) -> Aligned {

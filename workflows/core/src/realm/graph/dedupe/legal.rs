@@ -188,6 +188,11 @@ pub(super) fn form(word: &str) -> Option<Countries> {
         .map(|at| FORMS[at].1)
 }
 
+/// Whether a form is also an everyday word, which small letters make of it.
+pub(super) fn is_everyday_word(word: &str) -> bool {
+    matches!(word, "ad" | "as" | "eg" | "ev" | "sia" | "spa" | "too")
+}
+
 /// Whether a legal form also stands in front of names.
 pub(super) fn is_leading(word: &str) -> bool {
     LEADING.contains(&word)

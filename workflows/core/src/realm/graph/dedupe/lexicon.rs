@@ -256,6 +256,11 @@ pub(super) fn is_person_type(entity_type: &str) -> bool {
     PERSON_TYPES.iter().any(|word| small.contains(word))
 }
 
+/// Whether a word is the end of a domain that says no country.
+pub(super) fn is_domain_end(word: &str) -> bool {
+    matches!(word, "com" | "edu" | "gov" | "net" | "org")
+}
+
 /// Whether a word carries grammar only.
 pub(super) fn is_function_word(word: &str) -> bool {
     FUNCTION_WORDS.binary_search(&word).is_ok()

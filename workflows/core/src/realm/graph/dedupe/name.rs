@@ -27,7 +27,7 @@ pub(super) enum Kind {
     Title,
     /// Jr, Sr, father, son.
     Generation,
-    /// The acronym of the rest of the same name: "World Health Organization (WHO)".
+    /// A second name: the acronym of the rest, "World Health Organization (WHO)", or a nickname between quotes.
     Alias,
 }
 

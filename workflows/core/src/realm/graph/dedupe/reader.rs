@@ -86,6 +86,9 @@ impl Reader {
         let end = self.body_end();
         let end = self.take_tail(end, facts);
         self.take_head(end, person, facts);
+        if person {
+            self.take_nickname();
+        }
         self.keep_something(facts);
         self.take_alias();
         self.take_phrases();
@@ -129,6 +132,9 @@ impl Reader {
             } else if self.shape(last).has(Shape::AMPERSAND) && end < self.kinds.len() && self.kinds[end] == Kind::Legal
             {
                 end = last;
+            } else if self.is_domain_end(last) {
+                self.kinds[last] = Kind::Legal;
+                end = last;
             } else if let Some(generation) = self.generation_at(last) {
                 facts.generation = generation;
                 self.kinds[last] = Kind::Generation;
@@ -167,8 +173,14 @@ impl Reader {
         ];
         let word = self.word(at);
         let ordinary = self.shape(at).has(Shape::CAPITALISED) && !self.shape(at).has(Shape::DOT_AFTER);
-        let dotted_only = matches!(word, "ad" | "eg" | "ev") && !self.shape(at).has(Shape::DOTTED);
-        word.chars().count() > 3 || !(ordinary || dotted_only) || COMMON.contains(&word)
+        let small_word = legal::is_everyday_word(word) && self.shape(at).has(Shape::LOWER) && !self.shape(at).has(Shape::DOTTED);
+        word.chars().count() > 3 || !(ordinary || small_word) || COMMON.contains(&word)
+    }
+
+    /// The end of a domain name, which says no more than a legal form: `goodreads.com`.
+    fn is_domain_end(&self, last: usize) -> bool {
+        let shape = self.shape(last);
+        shape.has(Shape::AFTER_DOT) && shape.has(Shape::LOWER) && lexicon::is_domain_end(self.word(last))
     }
 
     /// The generation that the token at the end says, when a name is left in front of it.
@@ -202,6 +214,16 @@ impl Reader {
                 break;
             }
             at += 1;
+        }
+    }
+
+    /// A nickname between quotes is a name beside the name: `William "Bill" Clinton`.
+    fn take_nickname(&mut self) {
+        let quoted = |at: &usize| self.shape(*at).has(Shape::QUOTED);
+        let outside = (0..self.kinds.len()).filter(|at| self.kinds[*at].is_content() && !quoted(at)).count();
+        let inside: Vec<usize> = (0..self.kinds.len()).filter(quoted).collect();
+        if outside > 1 {
+            inside.into_iter().for_each(|at| self.kinds[at] = Kind::Alias);
         }
     }
 

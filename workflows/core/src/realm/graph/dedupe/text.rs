@@ -48,6 +48,12 @@ impl Shape {
     /// A dot follows: an abbreviation.
     pub(super) const DOT_AFTER: Self = Self(1 << 7);
 
+    /// Between double quotes.
+    pub(super) const QUOTED: Self = Self(1 << 9);
+    /// Nothing but a dot in front: the end of a domain, `goodreads.com`.
+    pub(super) const AFTER_DOT: Self = Self(1 << 10);
+    /// Small letters only.
+    pub(super) const LOWER: Self = Self(1 << 11);
     /// Ends in a sign that carries meaning: `C++`, `C#`.
     pub(super) const SIGNED: Self = Self(1 << 8);
 
@@ -79,6 +85,7 @@ struct Piece {
     end: usize,
     gap: Gap,
     bracketed: bool,
+    quoted: bool,
     dot_after: bool,
 }
 
@@ -153,11 +160,13 @@ impl Tokens {
             return;
         }
         let mut shape = shape.with(source_shape(raw));
-        if piece.bracketed {
-            shape = shape.with(Shape::BRACKETED);
-        }
-        if piece.dot_after {
-            shape = shape.with(Shape::DOT_AFTER);
+        for (is, mark) in [
+            (piece.bracketed, Shape::BRACKETED),
+            (piece.quoted, Shape::QUOTED),
+            (piece.gap == Gap::Dot, Shape::AFTER_DOT),
+            (piece.dot_after, Shape::DOT_AFTER),
+        ] {
+            shape = if is { shape.with(mark) } else { shape };
         }
         let mut token = Token {
             start,
@@ -255,46 +264,60 @@ fn is_ignorable(letter: char) -> bool {
 /// Cuts the source into runs of letters and digits of one script.
 fn split(source: &str, pieces: &mut Vec<Piece>) {
     pieces.clear();
-    let mut depth = 0_u32;
+    let mut around = Around::default();
     let mut open: Option<(Piece, bool)> = None;
-    let mut gap = Gap::Nothing;
     let mut letters = source.char_indices().peekable();
     while let Some((at, letter)) = letters.next() {
         let next = letters.peek().map(|&(_, next)| next);
-        if is_word_letter(letter) || sticks(letter, open.is_some(), next) {
-            let ideographic = is_ideographic(letter);
-            let end = at + letter.len_utf8();
-            match &mut open {
-                Some((piece, script)) if *script == ideographic || !letter.is_alphabetic() => piece.end = end,
-                _ => {
-                    pieces.extend(open.take().map(|(piece, _)| piece));
-                    open = Some((
-                        Piece {
-                            start: at,
-                            end,
-                            gap,
-                            bracketed: depth > 0,
-                            dot_after: false,
-                        },
-                        ideographic,
-                    ));
-                }
-            }
-            gap = Gap::Nothing;
+        if !is_word_letter(letter) && !sticks(letter, open.is_some(), next) {
+            pieces.extend(open.take().map(|(piece, _)| Piece { dot_after: letter == '.', ..piece }));
+            around.pass(letter);
             continue;
         }
-        if let Some((mut piece, _)) = open.take() {
-            piece.dot_after = letter == '.';
-            pieces.push(piece);
+        let (end, ideographic) = (at + letter.len_utf8(), is_ideographic(letter));
+        match &mut open {
+            Some((piece, script)) if *script == ideographic || !letter.is_alphabetic() => piece.end = end,
+            _ => {
+                pieces.extend(open.take().map(|(piece, _)| piece));
+                let Around { gap, depth, quoted } = around;
+                let piece = Piece { start: at, end, gap, bracketed: depth > 0, quoted, dot_after: false };
+                open = Some((piece, ideographic));
+            }
         }
-        gap = widened(gap, letter);
-        depth = match letter {
-            '(' | '[' | '{' => depth + 1,
-            ')' | ']' | '}' => depth.saturating_sub(1),
-            _ => depth,
-        };
+        around.gap = Gap::Nothing;
     }
     pieces.extend(open.map(|(piece, _)| piece));
+}
+
+/// Where in the source a piece begins.
+#[derive(Clone, Copy, Debug)]
+struct Around {
+    gap: Gap,
+    /// Open brackets.
+    depth: u32,
+    /// Between double quotes.
+    quoted: bool,
+}
+
+impl Default for Around {
+    fn default() -> Self {
+        Self { gap: Gap::Nothing, depth: 0, quoted: false }
+    }
+}
+
+impl Around {
+    /// Takes one separating character into account.
+    fn pass(&mut self, letter: char) {
+        self.gap = widened(self.gap, letter);
+        match letter {
+            '(' | '[' | '{' => self.depth += 1,
+            ')' | ']' | '}' => self.depth = self.depth.saturating_sub(1),
+            '"' => self.quoted = !self.quoted,
+            '“' | '„' | '«' => self.quoted = true,
+            '”' | '»' => self.quoted = false,
+            _ => {}
+        }
+    }
 }
 
 /// The gap after one more separating character.
@@ -387,6 +410,9 @@ fn source_shape(raw: &str) -> Shape {
     }
     if uppers > 0 && lowers == 0 {
         shape = shape.with(Shape::UPPER);
+    }
+    if uppers == 0 && lowers > 0 {
+        shape = shape.with(Shape::LOWER);
     }
     if first_upper && uppers == 1 && lowers > 0 {
         shape = shape.with(Shape::CAPITALISED);
