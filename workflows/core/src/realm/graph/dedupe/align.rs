@@ -73,6 +73,8 @@ pub(super) struct Aligned {
     pub(super) equal_words: u8,
     /// Words that match by an initial.
     pub(super) initials: u8,
+    /// Whether all that one name has more is an initial between its first and its last word.
+    pub(super) middle_initial: bool,
     /// Words that match by an abbreviation.
     pub(super) abbreviations: u8,
     /// The last slip that was found, and the letters of the shorter word it is in.
@@ -246,6 +248,18 @@ impl<'a> Alignment<'a> {
         }
     }
 
+    fn has_middle_initial(&self) -> bool {
+        let between = |words: &[Word], open: u32| {
+            let at = open.trailing_zeros() as usize;
+            at > 0 && at + 1 < words.len() && words[at].kind == Kind::Initial
+        };
+        match (self.left_open.count_ones(), self.right_open.count_ones()) {
+            (1, 0) => between(self.left, self.left_open),
+            (0, 1) => between(self.right, self.right_open),
+            _ => false,
+        }
+    }
+
     fn finish(&self) -> Aligned {
         let total = weight_of(self.left, all(self.left.len())) + weight_of(self.right, all(self.right.len()));
         Aligned {
@@ -255,6 +269,7 @@ impl<'a> Alignment<'a> {
             right_only: small(self.right_open.count_ones() as usize),
             equal_words: self.equal_words,
             initials: self.initials,
+            middle_initial: self.has_middle_initial(),
             abbreviations: self.abbreviations,
             slip: self.slip,
         }
@@ -270,6 +285,7 @@ impl<'a> Alignment<'a> {
         match (open, self.slips + self.nears, shortened) {
             (0, 0, false) => NameRelation::SameWords,
             (0, 1, false) if self.slips == 1 => NameRelation::Slip,
+            (1, 0, false) if self.equal_words > 1 && self.has_middle_initial() => NameRelation::Shortened,
             (_, 0, true) if one_sided && self.equal_words > 0 && (open == 0 || self.initials > 0) => {
                 NameRelation::Shortened
             }

@@ -219,7 +219,7 @@ pub struct NeighbourEvidence {
 pub struct AttributeEvidence {
     /// The same value.
     pub shared: u16,
-    /// Different values.
+    /// Values with less than half of the longer one's words in common.
     pub conflicting: u16,
 }
 

@@ -173,7 +173,8 @@ impl Reader {
         ];
         let word = self.word(at);
         let ordinary = self.shape(at).has(Shape::CAPITALISED) && !self.shape(at).has(Shape::DOT_AFTER);
-        let small_word = legal::is_everyday_word(word) && self.shape(at).has(Shape::LOWER) && !self.shape(at).has(Shape::DOTTED);
+        let small_word =
+            legal::is_everyday_word(word) && self.shape(at).has(Shape::LOWER) && !self.shape(at).has(Shape::DOTTED);
         word.chars().count() > 3 || !(ordinary || small_word) || COMMON.contains(&word)
     }
 
@@ -220,7 +221,9 @@ impl Reader {
     /// A nickname between quotes is a name beside the name: `William "Bill" Clinton`.
     fn take_nickname(&mut self) {
         let quoted = |at: &usize| self.shape(*at).has(Shape::QUOTED);
-        let outside = (0..self.kinds.len()).filter(|at| self.kinds[*at].is_content() && !quoted(at)).count();
+        let outside = (0..self.kinds.len())
+            .filter(|at| self.kinds[*at].is_content() && !quoted(at))
+            .count();
         let inside: Vec<usize> = (0..self.kinds.len()).filter(quoted).collect();
         if outside > 1 {
             inside.into_iter().for_each(|at| self.kinds[at] = Kind::Alias);

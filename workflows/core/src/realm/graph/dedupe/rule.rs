@@ -26,6 +26,9 @@ const TICKER_COSINE_MIN: Score = Score(7_500);
 /// Cosine below which vectors contradict names that are the same words.
 const SAME_WORDS_COSINE_MIN: Score = Score(5_000);
 
+/// Cosine below which vectors contradict a middle initial.
+const MIDDLE_INITIAL_COSINE_MIN: Score = Score(7_000);
+
 /// Words that must be equal before a middle initial is only shorter.
 const MIDDLE_INITIAL_WORDS_MIN: u8 = 2;
 
@@ -95,7 +98,7 @@ impl Supports {
 /// 5. The cosine reaches the threshold of the type: one.
 /// 6. The same words but for legal forms, articles, titles, order and spelling: one, if the name is long enough to be
 ///    more than initials, is more than a title and one word, and the vectors do not contradict it.
-/// 7. The same words with a middle name written as an initial: one, if the vectors do not contradict it.
+/// 7. The same words with a middle name written as an initial, or with a middle initial more: one, if the vectors do not contradict it.
 /// 8. One slip of a finger that makes no other name: one, if the vectors do not contradict it.
 /// 9. An acronym of four letters or more that only one name in the store spells out: one.
 /// 10. The same words, a slip, initials or an acronym that a neighbour, chunk or attribute supports: one.
@@ -153,9 +156,10 @@ fn same_words_decide(pair: &Facts) -> bool {
 
 fn middle_initial_decides(pair: &Facts) -> bool {
     let words = &pair.names.words;
-    words.left_only + words.right_only + words.abbreviations == 0
+    (words.left_only + words.right_only == 0 || words.middle_initial)
+        && words.abbreviations == 0
         && words.equal_words >= MIDDLE_INITIAL_WORDS_MIN
-        && not_contradicted(pair, SAME_WORDS_COSINE_MIN)
+        && not_contradicted(pair, MIDDLE_INITIAL_COSINE_MIN)
 }
 
 /// Whether the slip is of a kind, and in a word long enough, to be no other name.

@@ -270,7 +270,10 @@ fn split(source: &str, pieces: &mut Vec<Piece>) {
     while let Some((at, letter)) = letters.next() {
         let next = letters.peek().map(|&(_, next)| next);
         if !is_word_letter(letter) && !sticks(letter, open.is_some(), next) {
-            pieces.extend(open.take().map(|(piece, _)| Piece { dot_after: letter == '.', ..piece }));
+            pieces.extend(open.take().map(|(piece, _)| Piece {
+                dot_after: letter == '.',
+                ..piece
+            }));
             around.pass(letter);
             continue;
         }
@@ -280,7 +283,14 @@ fn split(source: &str, pieces: &mut Vec<Piece>) {
             _ => {
                 pieces.extend(open.take().map(|(piece, _)| piece));
                 let Around { gap, depth, quoted } = around;
-                let piece = Piece { start: at, end, gap, bracketed: depth > 0, quoted, dot_after: false };
+                let piece = Piece {
+                    start: at,
+                    end,
+                    gap,
+                    bracketed: depth > 0,
+                    quoted,
+                    dot_after: false,
+                };
                 open = Some((piece, ideographic));
             }
         }
@@ -301,7 +311,11 @@ struct Around {
 
 impl Default for Around {
     fn default() -> Self {
-        Self { gap: Gap::Nothing, depth: 0, quoted: false }
+        Self {
+            gap: Gap::Nothing,
+            depth: 0,
+            quoted: false,
+        }
     }
 }
 

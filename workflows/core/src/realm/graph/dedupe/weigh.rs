@@ -112,15 +112,11 @@ impl<'a> Scale<'a> {
         );
         let mut evidence = AttributeEvidence::default();
         for one in left {
-            let key = one >> 32;
-            let start = right.partition_point(|other| other >> 32 < key);
-            let mut same_key = right[start..].iter().take_while(|other| *other >> 32 == key).peekable();
-            if same_key.peek().is_none() {
-                continue;
-            }
-            if same_key.any(|other| other == one) {
+            let start = right.partition_point(|other| other.key < one.key);
+            let others = || right[start..].iter().take_while(|other| other.key == one.key);
+            if others().any(|other| other.value == one.value) {
                 evidence.shared += 1;
-            } else {
+            } else if others().next().is_some() && others().all(|other| other.contradicts(*one)) {
                 evidence.conflicting += 1;
             }
         }

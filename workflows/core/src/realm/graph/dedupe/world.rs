@@ -8,7 +8,7 @@ use rayon::prelude::*;
 use uuid::Uuid;
 
 use super::DedupeError;
-use super::input::{Claim, Columns, FedEdge, counted};
+use super::input::{Attribute, Claim, Columns, FedEdge, counted};
 use super::lexicon;
 use super::name::{Kind, NameFacts, StoredToken};
 use super::neighbourhood::Neighbourhood;
@@ -63,7 +63,7 @@ pub(super) struct World {
     pub(super) exact: Vec<u64>,
     /// Hash of the lower-cased name and type.
     pub(super) lower: Vec<u64>,
-    pub(super) attributes: Ragged<u64>,
+    pub(super) attributes: Ragged<Attribute>,
     pub(super) chunks: Ragged<u64>,
     pub(super) in_scope: Vec<bool>,
     pub(super) claims: Vec<Option<Claim>>,
