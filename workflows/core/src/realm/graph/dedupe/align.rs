@@ -92,7 +92,7 @@ pub(super) fn align(world: &World, left: u32, right: u32) -> Aligned {
     }
     let aligned = alignment.finish();
     match alignment.only_open_word() {
-        Some(word) if world.text(word).len() >= FORM_LETTERS_MIN => form_slip(world, left, right, aligned),
+        Some(only) if world.text(only).len() >= FORM_LETTERS_MIN => form_slip(world, left, right, aligned),
         _ => aligned,
     }
 }

@@ -183,7 +183,9 @@ impl Attribute {
     /// "New York" and "New York City".
     pub(super) fn contradicts(self, other: Self) -> bool {
         let more = self.words.count_ones().max(other.words.count_ones());
-        2 * (self.words & other.words).count_ones() < more
+        let common = (self.words & other.words).count_ones();
+        // Two single words under one bit are two words that happen to share it: equal ones have an equal value.
+        more == 1 || 2 * common < more
     }
 }
 

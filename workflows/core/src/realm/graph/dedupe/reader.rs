@@ -226,7 +226,9 @@ impl Reader {
             .count();
         let inside: Vec<usize> = (0..self.kinds.len()).filter(quoted).collect();
         if outside > 1 {
-            inside.into_iter().for_each(|at| self.kinds[at] = Kind::Alias);
+            for at in inside {
+                self.kinds[at] = Kind::Alias;
+            }
         }
     }
 
