@@ -44,19 +44,22 @@ impl Score {
 /// The dot product of two vectors of equal length; the longer one is cut.
 pub fn dot(left: &[f32], right: &[f32]) -> f32 {
     let length = left.len().min(right.len());
-    let (left, right) = (&left[..length], &right[..length]);
+    let (left_blocks, left_rest) = left[..length].as_chunks::<LANES>();
+    let (right_blocks, right_rest) = right[..length].as_chunks::<LANES>();
+    let rest = left_rest.iter().zip(right_rest).map(|(one, other)| one * other);
+    rest.fold(fold(lane_sums(left_blocks, right_blocks)), |sum, product| sum + product)
+}
+
+/// The partial sums of whole blocks. A function of its own, so that the sums stay in wide registers.
+#[inline(never)]
+fn lane_sums(left: &[[f32; LANES]], right: &[[f32; LANES]]) -> [f32; LANES] {
     let mut lanes = [0.0_f32; LANES];
-    let (left_blocks, right_blocks) = (left.chunks_exact(LANES), right.chunks_exact(LANES));
-    let (left_rest, right_rest) = (left_blocks.remainder(), right_blocks.remainder());
-    for (left_block, right_block) in left_blocks.zip(right_blocks) {
+    for (left_block, right_block) in left.iter().zip(right) {
         for lane in 0..LANES {
             lanes[lane] += left_block[lane] * right_block[lane];
         }
     }
-    for (lane, (left_number, right_number)) in left_rest.iter().zip(right_rest).enumerate() {
-        lanes[lane] += left_number * right_number;
-    }
-    fold(lanes)
+    lanes
 }
 
 /// Adds the lanes up as a balanced tree, always in this order.

@@ -13,7 +13,7 @@ use super::input::counted;
 use super::name::{Kind, Marks, NameFacts};
 use super::plan::{Family, FamilyReport, NameRelation};
 use super::rule::EXTENDED_SIMILARITY_MIN;
-use super::settings::{BLOCK_MEMBERS_MAX, PAIRS_PER_ENTITY_MAX, PREFIX_BLOCK_MEMBERS_MAX};
+use super::settings::{BLOCK_MEMBERS_MAX, PAIRS_PER_ENTITY_MAX, PREFIX_BLOCK_MEMBERS_MAX, SERIES_MEMBERS_MAX};
 use super::world::{World, typed};
 use crate::algo::stable_hash::{hash_bytes, hash_number};
 
@@ -56,6 +56,7 @@ pub(super) fn name_candidates(world: &World) -> Candidates {
         Family::WordBag,
         same_key(world, |world, rank, facts| typed_key(world, rank, facts.bag)),
     );
+    candidates.run(world, Family::Series, series(world));
     candidates.run(world, Family::Acronym, acronyms(world));
     candidates.run(world, Family::Initials, initials(world));
     candidates.run(world, Family::Halves, halves(world));
@@ -151,13 +152,16 @@ fn speaking_pairs(world: &World, family: Family, block: &[Member]) -> (u64, Vec<
     let mut pairs = Vec::new();
     for (at, one) in block.iter().enumerate() {
         for other in &block[at + 1..] {
-            let faces = one.side == Side::Both || one.side != other.side;
+            let faces = one.side == Side::Both || other.side == Side::Both || one.side != other.side;
             if !faces || one.rank == other.rank {
                 continue;
             }
             compared += 1;
             let pair = (one.rank.min(other.rank), one.rank.max(other.rank));
-            if family == Family::FoldedName || speaks(&compare(world, pair.0, pair.1)) {
+            if family == Family::TokenPrefix && !may_speak(world, pair) {
+                continue;
+            }
+            if matches!(family, Family::FoldedName | Family::Series) || speaks(&compare(world, pair.0, pair.1)) {
                 pairs.push(pair);
             }
         }
@@ -165,26 +169,62 @@ fn speaking_pairs(world: &World, family: Family, block: &[Member]) -> (u64, Vec<
     (compared, pairs)
 }
 
+/// A cheap look before the alignment: two names of equally many words, and more than one, need a word in common.
+fn may_speak(world: &World, (left, right): Pair) -> bool {
+    let (left, right) = (world.words.row(left as usize), world.words.row(right as usize));
+    left.len() != right.len()
+        || left.len() < 2
+        || left
+            .iter()
+            .any(|word| right.iter().any(|other| word.hash == other.hash))
+}
+
 /// Whether names have something to say for a pair: the one place where candidates are dropped unseen.
 pub(super) fn speaks(names: &NameMatch) -> bool {
     names.relation < NameRelation::Extended
-        || (names.relation < NameRelation::Silent && names.similarity >= EXTENDED_SIMILARITY_MIN)
+        || (names.relation == NameRelation::Extended && names.words.similarity >= EXTENDED_SIMILARITY_MIN)
 }
 
 /// Blocks of entities with the same key.
 fn same_key(world: &World, key_of: impl Fn(&World, u32, &NameFacts) -> u64) -> Blocks {
-    let members = (0..counted(world.len())).map(|rank| (key_of(world, rank, &world.facts[rank as usize]), rank));
+    let ranks = 0..counted(world.len());
+    let members = ranks.map(|rank| Member {
+        key: key_of(world, rank, &world.facts[rank as usize]),
+        rank,
+        side: Side::Both,
+    });
     bounded(
         world,
-        members
-            .filter(|(key, _)| *key != 0)
-            .map(|(key, rank)| Member {
-                key,
-                rank,
-                side: Side::Both,
-            })
-            .collect(),
+        members.filter(|member| member.key != 0).collect(),
+        BLOCK_MEMBERS_MAX,
     )
+}
+
+/// Members of a series with each other, and with the name that has no number.
+fn series(world: &World) -> Blocks {
+    let members = (0..counted(world.len())).filter_map(|rank| {
+        let facts = &world.facts[rank as usize];
+        let side = if facts.marks.has(Marks::IN_SERIES) {
+            Side::Both
+        } else {
+            Side::Long
+        };
+        (facts.series != 0).then(|| Member {
+            key: typed_key(world, rank, facts.series),
+            rank,
+            side,
+        })
+    });
+    let mut members: Vec<Member> = members.collect();
+    members.par_sort_unstable();
+    let in_series = |block: &&[Member]| block.iter().any(|member| member.side == Side::Both);
+    let members = members
+        .chunk_by(|a, b| a.key == b.key)
+        .filter(in_series)
+        .flatten()
+        .copied()
+        .collect();
+    bounded(world, members, SERIES_MEMBERS_MAX)
 }
 
 /// Acronyms against the names that spell them out.
@@ -207,7 +247,7 @@ fn acronyms(world: &World) -> Blocks {
             emit(facts.initials_all, Side::Long);
         }
     }
-    bounded(world, two_sided(members))
+    bounded(world, two_sided(members), BLOCK_MEMBERS_MAX)
 }
 
 /// Names that begin with an initial against names that begin with the word.
@@ -225,7 +265,7 @@ fn initials(world: &World) -> Blocks {
             side,
         })
     });
-    bounded(world, two_sided(members.collect()))
+    bounded(world, two_sided(members.collect()), BLOCK_MEMBERS_MAX)
 }
 
 /// Drops the blocks that have one side only; they are most of them.
@@ -247,7 +287,7 @@ fn halves(world: &World) -> Blocks {
         .par_chunks(4_096)
         .map(|ranks| half_members(world, ranks))
         .collect();
-    bounded(world, emitted.concat())
+    bounded(world, emitted.concat(), BLOCK_MEMBERS_MAX)
 }
 
 fn half_members(world: &World, ranks: &[u32]) -> Vec<Member> {
@@ -256,10 +296,12 @@ fn half_members(world: &World, ranks: &[u32]) -> Vec<Member> {
     for &rank in ranks {
         text.clear();
         let words = world.words.row(rank as usize);
-        if words.iter().any(|word| word.ideographic) {
+        if words.iter().any(|word| word.solid && word.kind != Kind::Number) {
             continue;
         }
-        words.iter().for_each(|word| text.push_str(world.text(*word)));
+        for word in words {
+            text.push_str(world.text(*word));
+        }
         let letters = text.len();
         if letters < HALVED_LETTERS_MIN {
             continue;
@@ -317,8 +359,7 @@ fn prefixes(world: &World) -> Blocks {
 }
 
 fn prefix_member(world: &World, rank: u32, at: u16, bytes: usize) -> Member {
-    let word = world.words.row(rank as usize)[usize::from(at)];
-    let text = world.text(word).as_bytes();
+    let text = world.text(world.words.row(rank as usize)[usize::from(at)]).as_bytes();
     let prefix = &text[..text.len().min(bytes)];
     let seed = hash_number(PREFIX_SEED, bytes.min(u8::MAX.into()) as u64);
     Member {
@@ -329,15 +370,15 @@ fn prefix_member(world: &World, rank: u32, at: u16, bytes: usize) -> Member {
 }
 
 /// Sorts members into blocks and samples the blocks that are too large.
-fn bounded(world: &World, mut members: Vec<Member>) -> Blocks {
+fn bounded(world: &World, mut members: Vec<Member>, members_max: usize) -> Blocks {
     members.par_sort_unstable();
     members.dedup();
     let mut blocks = Blocks::default();
     for block in members.chunk_by(|a, b| a.key == b.key) {
-        match block.len() {
-            1 => {}
-            2..=BLOCK_MEMBERS_MAX => blocks.members.extend_from_slice(block),
-            _ => blocks.sample(world, block.to_vec(), BLOCK_MEMBERS_MAX),
+        if block.len() > members_max {
+            blocks.sample(world, block.to_vec(), members_max);
+        } else if block.len() > 1 {
+            blocks.members.extend_from_slice(block);
         }
     }
     blocks

@@ -47,11 +47,12 @@ impl Neighbourhood {
         let dangling = ends.iter().filter(|ends| ends.is_none()).count();
         let mut pairs = Vec::with_capacity(edges.len() * 2);
         for (edge, ends) in edges.iter().zip(&ends) {
-            if let (false, Some((source, target))) = (edge.co_occurrence, *ends) {
-                if source != target {
-                    pairs.extend([(source, target), (target, source)]);
-                }
-            }
+            let telling = ends.filter(|(source, target)| !edge.co_occurrence && source != target);
+            pairs.extend(
+                telling
+                    .into_iter()
+                    .flat_map(|(source, target)| [(source, target), (target, source)]),
+            );
         }
         pairs.par_sort_unstable();
         pairs.dedup();

@@ -9,7 +9,7 @@ use super::cluster::{Cluster, Clusters, may_change};
 use super::input::{Claim, counted};
 use super::plan::{
     BlockReport, Collision, CollisionKind, DedupeCounts, DedupePlan, Family, FamilyReport, KeptApart, KeptApartReason,
-    MergeDraft, NameKey, Rule,
+    MergeDraft, NameKey, NameRelation, Rule,
 };
 use super::settings::DedupeSettings;
 use super::vectors::NearestGroups;
@@ -45,7 +45,7 @@ pub(super) fn plan(
     scale: &Scale<'_>,
     settings: &DedupeSettings,
     weighed: &[Weighed],
-    clusters: Clusters,
+    clusters: &Clusters,
     blocks: BlockReport,
 ) -> DedupePlan {
     let mut plan = DedupePlan {
@@ -176,11 +176,7 @@ fn list_kept_apart(
         .iter()
         .map(|pair| (KeptApartReason::ClusterDisagrees, pair))
         .collect();
-    apart.extend(
-        weighed
-            .iter()
-            .filter_map(|pair| Some((reason(scale.world, pair)?, pair))),
-    );
+    apart.extend(weighed.iter().filter_map(|pair| Some((reason(scale, pair)?, pair))));
     apart.sort_unstable_by_key(|(reason, pair)| (worth(scale, pair), *reason, pair.left, pair.right));
     let listed = apart.len().min(settings.kept_apart_listed_max);
     let mut unlisted = BTreeMap::new();
@@ -200,12 +196,13 @@ fn list_kept_apart(
 }
 
 /// Why a pair stays two, unless it merges or is not worth a word.
-fn reason(world: &World, pair: &Weighed) -> Option<KeptApartReason> {
+fn reason(scale: &Scale<'_>, pair: &Weighed) -> Option<KeptApartReason> {
+    let world = scale.world;
     let free = |rank: u32| world.claims[rank as usize] != Some(Claim::Absorbed);
     match pair.rule {
         Rule::Veto => Some(KeptApartReason::Vetoed),
         Rule::VectorsAlone => Some(KeptApartReason::NamesSilent),
-        Rule::NoSupport => speaks(&pair.names).then_some(KeptApartReason::Unsupported),
+        Rule::NoSupport => (speaks(&pair.names) || reached(scale, pair)).then_some(KeptApartReason::Unsupported),
         _ if may_change(world, pair.left) && may_change(world, pair.right) => None,
         _ if free(pair.left) && free(pair.right) => Some(KeptApartReason::OutOfScope),
         _ => Some(KeptApartReason::Claimed),
@@ -214,14 +211,17 @@ fn reason(world: &World, pair: &Weighed) -> Option<KeptApartReason> {
 
 /// Pairs that a person would ask about come first: the same letters, then a cosine at the threshold, then the rest by
 /// how close the names are.
-fn worth(scale: &Scale<'_>, pair: &Weighed) -> (bool, bool, u8) {
-    let reached = pair
-        .cosine
-        .score()
-        .is_some_and(|cosine| cosine >= scale.threshold(pair.left));
+fn worth(scale: &Scale<'_>, pair: &Weighed) -> (bool, bool, NameRelation) {
     (
         !pair.names.keys.has(NameKey::Folded),
-        !reached,
-        pair.names.relation as u8,
+        !reached(scale, pair),
+        pair.names.relation,
     )
+}
+
+/// Whether the cosine of a pair reaches the threshold of its type.
+fn reached(scale: &Scale<'_>, pair: &Weighed) -> bool {
+    pair.cosine
+        .score()
+        .is_some_and(|cosine| cosine >= scale.threshold(pair.left))
 }

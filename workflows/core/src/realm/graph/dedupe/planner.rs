@@ -8,11 +8,13 @@ use uuid::Uuid;
 use super::DedupeError;
 use super::block::{Candidates, Pair, name_candidates};
 use super::cluster::clusters;
+use super::compare::compare;
 use super::input::{Claim, Columns, EntityInput, FedEdge};
 use super::outcome;
 use super::plan::DedupePlan;
 use super::settings::DedupeSettings;
 use super::vectors::{NearestGroups, Vectors, nearest_groups};
+use super::veto::name_vetoes;
 use super::weigh::{Expansions, Scale, Weighed};
 use super::world::World;
 use rayon::prelude::*;
@@ -67,8 +69,8 @@ impl DedupePlanner {
         } = self;
         verdicts.sort_unstable();
         verdicts.dedup();
-        let world = World::build(columns, &edges, &claims)?;
-        drop(edges);
+        let world = World::build(&columns, &edges, &claims)?;
+        drop((columns, edges));
         let candidates = name_candidates(&world);
         let expansions = Expansions::build(&world);
         let nearest = nearest_groups(&world);
@@ -87,10 +89,13 @@ impl DedupePlanner {
     }
 }
 
-/// Entities that have a vector and are in a pair whose vectors matter, or in a group compared by vectors.
+/// Entities that have a vector and are in a pair that no name forbids, or in a group compared by vectors.
 fn ranks_in_need(world: &World, candidates: &Candidates, nearest: &NearestGroups) -> Vec<u32> {
     let comparable = |&&(left, right): &&Pair| {
-        world.same_type(left, right) && world.vector_kinds[left as usize] == world.vector_kinds[right as usize]
+        let (one, other) = (left as usize, right as usize);
+        world.vector_kinds[one] == world.vector_kinds[other]
+            && world.same_type(left, right)
+            && name_vetoes(&world.facts[one], &world.facts[other], &compare(world, left, right)).is_empty()
     };
     let mut needed: Vec<u32> = candidates
         .pairs
@@ -152,6 +157,6 @@ impl DedupeScorer {
         let weighed: Vec<Weighed> = pairs.par_iter().map(|pair| scale.weigh(*pair)).collect();
         let clusters = clusters(&scale, &weighed);
         let blocks = outcome::block_report(&self.candidates, &self.nearest, found_by_vectors);
-        outcome::plan(&scale, &self.settings, &weighed, clusters, blocks)
+        outcome::plan(&scale, &self.settings, &weighed, &clusters, blocks)
     }
 }

@@ -23,6 +23,7 @@ pub(super) struct Vectors {
 
 #[derive(Clone, Copy, Debug)]
 enum Slot {
+    NotNeeded,
     Empty,
     NoDirection,
     At {
@@ -82,7 +83,7 @@ impl Vectors {
     fn slot(&self, rank: u32) -> Slot {
         self.needed
             .binary_search(&rank)
-            .map_or(Slot::Empty, |at| self.slots[at])
+            .map_or(Slot::NotNeeded, |at| self.slots[at])
     }
 
     /// The cosine of two entities, or why there is none.
@@ -95,6 +96,7 @@ impl Vectors {
             return CosineEvidence::NotScored(NotScored::DifferentModel);
         }
         match (self.slot(left), self.slot(right)) {
+            (Slot::NotNeeded, _) | (_, Slot::NotNeeded) => CosineEvidence::NotScored(NotScored::NotNeeded),
             (Slot::Empty, _) | (_, Slot::Empty) => CosineEvidence::NotScored(NotScored::Absent),
             (Slot::NoDirection, _) | (_, Slot::NoDirection) => CosineEvidence::NotScored(NotScored::NoDirection),
             (one, other) => self.score(one, other).map_or(
@@ -105,22 +107,19 @@ impl Vectors {
     }
 
     fn score(&self, left: Slot, right: Slot) -> Option<Score> {
-        let (
+        let ((left, left_norm), (right, right_norm)) = (self.numbers_of(left)?, self.numbers_of(right)?);
+        Some(cosine(left, left_norm, right, right_norm))
+    }
+
+    fn numbers_of(&self, slot: Slot) -> Option<(&[f32], f32)> {
+        match slot {
             Slot::At {
-                start: a,
-                length: n,
-                inverse_norm: x,
-            },
-            Slot::At {
-                start: b,
-                length: m,
-                inverse_norm: y,
-            },
-        ) = (left, right)
-        else {
-            return None;
-        };
-        Some(cosine(&self.numbers[a..a + n], x, &self.numbers[b..b + m], y))
+                start,
+                length,
+                inverse_norm,
+            } => Some((&self.numbers[start..start + length], inverse_norm)),
+            Slot::NotNeeded | Slot::Empty | Slot::NoDirection => None,
+        }
     }
 
     /// The pairs of one group whose cosine reaches the threshold, for each member its nearest ones.

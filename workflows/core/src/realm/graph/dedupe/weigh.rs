@@ -5,7 +5,7 @@
 use super::block::Pair;
 use super::compare::{NameMatch, compare};
 use super::input::counted;
-use super::name::{Kind, NameFacts};
+use super::name::{Kind, Marks, NameFacts};
 use super::plan::{
     AttributeEvidence, CosineEvidence, NameEvidence, NameKey, NeighbourEvidence, PairEvidence, Rule, Score,
     SharedEvidence, Veto,
@@ -92,9 +92,13 @@ impl<'a> Scale<'a> {
             names,
             vetoed: !vetoes.is_empty(),
             letters: left_facts.core_letters.min(right_facts.core_letters),
+            only_article: left_facts.countries | right_facts.countries == 0
+                && left_facts.marks.has(Marks::ARTICLE) != right_facts.marks.has(Marks::ARTICLE),
             cosine: cosine.score(),
             threshold: self.threshold(left),
             supports,
+            bare_title: left_facts.content_count.min(right_facts.content_count) < 2
+                && left_facts.marks.has(Marks::TITLED) != right_facts.marks.has(Marks::TITLED),
             linked: neighbours.linked,
             only_expansion: names.keys.has(NameKey::Acronym) && self.expansions.is_only(world, left, right),
         };
@@ -108,15 +112,11 @@ impl<'a> Scale<'a> {
         );
         let mut evidence = AttributeEvidence::default();
         for one in left {
-            let key = one >> 32;
-            let start = right.partition_point(|other| other >> 32 < key);
-            let mut same_key = right[start..].iter().take_while(|other| *other >> 32 == key).peekable();
-            if same_key.peek().is_none() {
-                continue;
-            }
-            if same_key.any(|other| other == one) {
+            let start = right.partition_point(|other| other.key < one.key);
+            let others = || right[start..].iter().take_while(|other| other.key == one.key);
+            if others().any(|other| other.value == one.value) {
                 evidence.shared += 1;
-            } else {
+            } else if others().next().is_some() && others().all(|other| other.contradicts(*one)) {
                 evidence.conflicting += 1;
             }
         }
@@ -160,9 +160,9 @@ impl<'a> Scale<'a> {
             names: NameEvidence {
                 keys: keys.list(),
                 relation: pair.names.relation,
-                similarity: pair.names.similarity,
-                left_only: pair.names.left_only,
-                right_only: pair.names.right_only,
+                similarity: pair.names.words.similarity,
+                left_only: pair.names.words.left_only,
+                right_only: pair.names.words.right_only,
             },
             cosine: pair.cosine,
             attributes: self.attributes(left, right),
