@@ -11,8 +11,8 @@
 //! **Invariant:** nothing here reads a clock, a file or a store, so that the same run gives the same report, byte for byte,
 //! whenever it is written again. What is Khora's keeps Khora's keys and values; what is ours stands under one key, `dream`.
 //!
-//! A new op kind gets its shapes in [`khora`](self) terms where Khora has them, and its words in `words.rs`; a new report
-//! is a new fold.
+//! A new op kind gets its shapes in `khora.rs`, where Khora has them, and its words in [`words`]; a new report is a new
+//! fold.
 
 pub mod event;
 pub mod facts;

@@ -37,6 +37,9 @@ pub struct RunFacts {
     pub namespace_row: NamespaceId,
     /// The store, by its name in the configuration.
     pub store: String,
+    /// What `--store` has to say for a command to reach it; none where commands find it by themselves. The path of a file
+    /// or a name; never an address with a password in it.
+    pub store_argument: Option<String>,
     /// What it may do.
     pub mode: Mode,
     /// Who started it.
@@ -111,7 +114,14 @@ pub struct OpFacts {
 impl OpFacts {
     /// An op of which nothing is known but itself.
     pub const fn of(op: Op) -> Self {
-        Self { op, numbers: None, accepted: None, applied_at: None, undone_at: None, undo: None }
+        Self {
+            op,
+            numbers: None,
+            accepted: None,
+            applied_at: None,
+            undone_at: None,
+            undo: None,
+        }
     }
 
     /// The entities whose names a report may want.
@@ -166,12 +176,23 @@ pub struct AuditFacts {
 impl AuditFacts {
     /// An audit of which nothing is known but its findings.
     pub const fn of(kind: OpKind, findings: Vec<Finding>) -> Self {
-        Self { kind, findings, beyond: 0, entities: None, relationships: None, started_at: None, duration_ms: None }
+        Self {
+            kind,
+            findings,
+            beyond: 0,
+            entities: None,
+            relationships: None,
+            started_at: None,
+            duration_ms: None,
+        }
     }
 
     /// The id under which a run reports this audit. An audit has no effect, so this is nobody else's id.
     pub fn id(&self, run: RunId) -> OpId {
-        OpId::of(run, &ContentKey(Digester::new("dream/audit/1").text(self.kind.as_str()).finish()))
+        OpId::of(
+            run,
+            &ContentKey(Digester::new("dream/audit/1").text(self.kind.as_str()).finish()),
+        )
     }
 
     /// The entities whose names a report may want.
@@ -180,7 +201,10 @@ impl AuditFacts {
         for finding in &self.findings {
             match finding {
                 Finding::Orphan(orphan) => entities.push(orphan.entity_id),
-                Finding::References(TableAudit { table: Table::Entities, audit }) => {
+                Finding::References(TableAudit {
+                    table: Table::Entities,
+                    audit,
+                }) => {
                     entities.extend(audit.top_offenders.iter().map(|offender| offender.id));
                 }
                 Finding::References(_) | Finding::Drift(_) => {}
@@ -207,7 +231,6 @@ pub struct TableAudit {
     /// The table.
     pub table: Table,
     /// Its references.
-    #[serde(flatten)]
     pub audit: ReferenceAudit,
 }
 
@@ -263,7 +286,10 @@ mod tests {
             (OpKind::OrphanReport, Finding::Orphan(orphan)),
             (
                 OpKind::SourceChunkIdsAudit,
-                Finding::References(TableAudit { table: Table::Relationships, audit: ReferenceAudit::default() }),
+                Finding::References(TableAudit {
+                    table: Table::Relationships,
+                    audit: ReferenceAudit::default(),
+                }),
             ),
         ];
         for (kind, finding) in findings {

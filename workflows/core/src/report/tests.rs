@@ -1,5 +1,10 @@
 //! Whole files of small made-up runs, and what must hold of any report.
 
+mod canary;
+mod formats;
+mod markdown;
+mod terminal;
+
 use expect_test::expect_file;
 
 use super::fixture::{World, applied, cancelled, dry_run, failed, waiting};

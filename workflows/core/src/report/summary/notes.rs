@@ -44,11 +44,35 @@ fn audit(note: &AuditNote, lens: &Lens<'_>, page: &mut String) {
 fn drift(report: &DriftReport, lens: &Lens<'_>, page: &mut String) {
     let (entities, relationships) = (report.entity_total, report.relationship_total);
     let entities = count(entities, "live entity", "live entities");
-    let _ = writeln!(page, "- {entities}, {}", count(relationships, "live relationship", "live relationships"));
-    type_names("entity types observed and not declared", &report.new_entity_types, lens, page);
-    type_names("entity types declared and not observed", &report.unused_entity_types, lens, page);
-    type_names("relationship types observed and not declared", &report.new_relationship_types, lens, page);
-    type_names("relationship types declared and not observed", &report.unused_relationship_types, lens, page);
+    let _ = writeln!(
+        page,
+        "- {entities}, {}",
+        count(relationships, "live relationship", "live relationships")
+    );
+    type_names(
+        "entity types observed and not declared",
+        &report.new_entity_types,
+        lens,
+        page,
+    );
+    type_names(
+        "entity types declared and not observed",
+        &report.unused_entity_types,
+        lens,
+        page,
+    );
+    type_names(
+        "relationship types observed and not declared",
+        &report.new_relationship_types,
+        lens,
+        page,
+    );
+    type_names(
+        "relationship types declared and not observed",
+        &report.unused_relationship_types,
+        lens,
+        page,
+    );
     moved("entities", &report.entity_frequency_delta, lens, page);
     moved("relationships", &report.relationship_frequency_delta, lens, page);
     if !report.has_baseline {
@@ -61,8 +85,12 @@ fn type_names(title: &str, names: &[String], lens: &Lens<'_>, page: &mut String)
         return;
     }
     let texts: Vec<Text> = names.iter().map(|name| lens.redaction().type_name(name)).collect();
-    let mut shown: Vec<String> =
-        texts.iter().filter_map(Text::shown).take(FINDINGS_SHOWN_MAX).map(|name| code_span(name, NAME_WIDTH_MAX)).collect();
+    let mut shown: Vec<String> = texts
+        .iter()
+        .filter_map(Text::shown)
+        .take(FINDINGS_SHOWN_MAX)
+        .map(|name| code_span(name, NAME_WIDTH_MAX))
+        .collect();
     let rest = names.len() - shown.len();
     if rest > 0 && !shown.is_empty() {
         shown.push(format!("{} more", grouped(rest as u64)));
@@ -84,18 +112,38 @@ fn moved(rows: &str, deltas: &BTreeMap<String, (u64, u64)>, lens: &Lens<'_>, pag
     sorted.sort_by_key(|(name, (before, now))| (std::cmp::Reverse(before.abs_diff(*now)), *name));
     for (name, (before, now)) in sorted.iter().take(FINDINGS_SHOWN_MAX) {
         let text = lens.redaction().type_name(name);
-        let shown = text.shown().map_or_else(|| "a type".to_owned(), |name| code_span(name, NAME_WIDTH_MAX));
+        let shown = text
+            .shown()
+            .map_or_else(|| "a type".to_owned(), |name| code_span(name, NAME_WIDTH_MAX));
         let _ = writeln!(page, "  - {shown}: {} → {}", grouped(*before), grouped(*now));
     }
 }
 
 fn orphans(note: &AuditNote, lens: &Lens<'_>, page: &mut String) {
-    let recalls: Vec<String> = note.recalls.iter().map(|(recall, number)| format!("{} {recall}", grouped(*number))).collect();
+    let recalls: Vec<String> = note
+        .recalls
+        .iter()
+        .map(|(recall, number)| format!("{} {recall}", grouped(*number)))
+        .collect();
     let found = count(note.findings, "candidate for an archive", "candidates for an archive");
     let _ = writeln!(page, "- {found} ({}); nothing is archived", recalls.join(", "));
     for orphan in &note.orphans {
         let mentions = count(orphan.mention_count.max(0).unsigned_abs(), "mention", "mentions");
-        let _ = writeln!(page, "  - {}: rank {:.2e}, {mentions}", label(orphan.entity_id, lens), orphan.pr_score);
+        let _ = writeln!(
+            page,
+            "  - {}: rank {}, {mentions}",
+            label(orphan.entity_id, lens),
+            rank(orphan.pr_score)
+        );
+    }
+}
+
+/// A rank with the digits that tell it from another.
+fn rank(score: f64) -> String {
+    if score >= 1e-3 {
+        format!("{score:.4}")
+    } else {
+        format!("{score:.1e}")
     }
 }
 
@@ -103,10 +151,15 @@ fn references(found: &TableAudit, lens: &Lens<'_>, page: &mut String) {
     let audit = &found.audit;
     let references = count(audit.total_references, "reference", "references");
     let rows = grouped(audit.total_rows);
-    let _ = writeln!(page, "- {}: {references} in {rows} rows, {} dead", found.table, grouped(audit.total_dead_uuids));
     let _ = writeln!(
         page,
-        "  - a row has {} in the middle, {} at the ninth tenth, {} at most",
+        "- {}: {references} in {rows} rows, {} dead",
+        found.table,
+        grouped(audit.total_dead_uuids)
+    );
+    let _ = writeln!(
+        page,
+        "  - half of the rows have at most {}, nine in ten at most {}, the longest list has {}",
         audit.length_p50, audit.length_p90, audit.length_max
     );
     for offender in &audit.top_offenders {
@@ -114,7 +167,11 @@ fn references(found: &TableAudit, lens: &Lens<'_>, page: &mut String) {
             Table::Entities => label(offender.id, lens),
             table => format!("row `{}` of {table}", offender.id),
         };
-        let _ = writeln!(page, "  - {row}: {} of {} dead", offender.dead_uuid_count, offender.length);
+        let _ = writeln!(
+            page,
+            "  - {row}: {} of {} dead",
+            offender.dead_uuid_count, offender.length
+        );
     }
 }
 
@@ -130,10 +187,19 @@ fn next_step(summary: &Summary<'_>, page: &mut String) {
         if run.plan_hash.is_some() && summary.planned.ops > 0 {
             page.push_str("\n## How to apply exactly this plan\n\n");
             page.push_str("What changed meanwhile is found stale and left alone.\n\n");
-            let namespace = run.namespace;
-            let run = run.run;
-            commands(page, &[format!("dream run graph --namespace {namespace}{store} --mode apply --plan-of {run}")]);
+            // A dry run that was let in by `--enable` needs it again.
+            let enable = if run.settings.enabled { "" } else { " --enable" };
+            let (namespace, run) = (run.namespace, run.run);
+            commands(
+                page,
+                &[format!(
+                    "dream run graph --namespace {namespace}{store} --mode apply --plan-of {run}{enable}"
+                )],
+            );
         }
+        return;
+    }
+    if run.plan_hash.is_none() {
         return;
     }
     page.push_str("\n## How to take it back\n\n");
@@ -141,9 +207,21 @@ fn next_step(summary: &Summary<'_>, page: &mut String) {
         page.push_str("There is nothing to take back.\n");
         return;
     }
-    page.push_str("The whole run, newest op first; `--dry-run` lists what others changed since, which is left alone:\n\n");
-    commands(page, &[format!("dream undo --run {}{store} --dry-run", run.run), format!("dream undo --run {}{store}", run.run)]);
-    if let Some(heavy) = summary.heaviest.iter().find(|heavy| heavy.op.op.state == OpState::Applied) {
+    page.push_str(
+        "The whole run, newest op first; `--dry-run` lists what others changed since, which is left alone:\n\n",
+    );
+    commands(
+        page,
+        &[
+            format!("dream undo --run {}{store} --dry-run", run.run),
+            format!("dream undo --run {}{store}", run.run),
+        ],
+    );
+    if let Some(heavy) = summary
+        .heaviest
+        .iter()
+        .find(|heavy| heavy.op.op.state == OpState::Applied)
+    {
         page.push_str("\nOne op, for example the first of those above:\n\n");
         commands(page, &[format!("dream undo --op {}{store}", heavy.op.op.id)]);
     }
@@ -152,13 +230,18 @@ fn next_step(summary: &Summary<'_>, page: &mut String) {
 fn look_closer(summary: &Summary<'_>, page: &mut String) {
     let (run, store) = (summary.run.run, store_flag(summary));
     page.push_str("\n## How to look closer\n\n");
-    let mut lines = vec![format!("dream plan {run}{store}"), format!("dream status {run}{store}")];
-    if summary.done.ops > 0 {
-        lines.insert(1, format!("dream diff {run}{store}"));
+    let mut lines = vec![format!("dream status {run}{store}")];
+    if summary.run.plan_hash.is_some() {
+        lines.push(format!("dream plan {run}{store}"));
     }
-    lines.push(format!("dream show entity ID{store} --as-of {}", summary.run.as_of));
+    if summary.done.ops > 0 {
+        lines.push(format!("dream diff {run}{store}"));
+        lines.push(format!("dream show entity ID{store} --as-of {}", summary.run.as_of));
+    }
     commands(page, &lines);
-    page.push_str("\nBeside this page lie `events.jsonl` (every op with its evidence), `undo.json` (what each op changed) and ");
+    page.push_str(
+        "\nBeside this page lie `events.jsonl` (every op with its evidence), `undo.json` (what each op changed) and ",
+    );
     page.push_str("`manifest.json` (checksums).\n");
 }
 
@@ -166,8 +249,12 @@ fn commands(page: &mut String, lines: &[String]) {
     let _ = writeln!(page, "```sh\n{}\n```", lines.join("\n"));
 }
 
-/// ` --store NAME`, where it is not the default one.
+/// ` --store NAME`, where a command needs it.
 fn store_flag(summary: &Summary<'_>) -> String {
-    let store = summary.run.store.as_str();
-    if store == "default" { String::new() } else { format!(" --store {}", shell_word(store)) }
+    match summary.run.store_argument.as_deref() {
+        None => String::new(),
+        // An address may hold a password, whatever the caller meant.
+        Some(store) if store.contains("://") => " --store STORE".to_owned(),
+        Some(store) => format!(" --store {}", shell_word(store)),
+    }
 }

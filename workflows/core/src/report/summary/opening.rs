@@ -10,6 +10,7 @@ use crate::report::REPORT_SCHEMA;
 use crate::report::event::has_failed;
 use crate::report::lens::Lens;
 use crate::report::plain::{and, code_span, count, duration, grouped};
+use crate::report::table::counts_rows;
 use crate::report::words;
 use crate::run::{Mode, RunState};
 
@@ -29,19 +30,24 @@ pub(super) fn write(summary: &Summary<'_>, lens: &Lens<'_>, page: &mut String) {
 fn story(summary: &Summary<'_>) -> String {
     let run = summary.run;
     let mut story = beginning(summary);
-    let done = sentence(&summary.done, "was", "were");
-    if !done.is_empty() {
+    if let Some(done) = sentence(&summary.done, " was", " were") {
         let _ = write!(story, " {done}");
     }
-    let would = sentence(&summary.planned, "would be", "would be");
-    if !would.is_empty() {
-        let when = if run.state == RunState::AwaitingReview { "If it is approved, " } else { "If it is applied, " };
-        let rest = if run.mode.may_write() && !run.state.is_open() { "Left undone: " } else { when };
-        let _ = write!(story, " {rest}{would}");
+    let (when, verb) = match (run.mode, run.state) {
+        (_, RunState::AwaitingReview) => ("If it is approved, ", " would be"),
+        (Mode::DryRun, _) => ("If it is applied, ", " would be"),
+        (Mode::Apply | Mode::Review, _) => ("Planned and not done: ", ""),
+    };
+    if let Some(would) = sentence(&summary.planned, verb, verb) {
+        let _ = write!(story, " {when}{would}");
     }
     let apart = summary.count(OpState::KeptApart);
     if apart > 0 {
-        let pairs = count(apart, "pair that looks alike stays two", "pairs that look alike stay two");
+        let pairs = count(
+            apart,
+            "pair that looks alike stays two",
+            "pairs that look alike stay two",
+        );
         let _ = write!(story, " {pairs}.");
     }
     let not_done = [OpState::Skipped, OpState::Stale, OpState::Failed];
@@ -73,22 +79,29 @@ fn beginning(summary: &Summary<'_>) -> String {
         (Mode::DryRun, RunState::Completed) => "This was a dry run: nothing was changed.",
         (Mode::Apply | Mode::Review, RunState::Completed) => "This run was carried out.",
     };
-    match (&run.plan_hash, run.mode.may_write()) {
-        (None, _) => format!("{whole} No plan was sealed, so nothing was changed."),
-        (Some(_), false) => format!("{whole} The plan has {ops}."),
-        (Some(_), true) => {
+    match &run.plan_hash {
+        None => format!("{whole} No plan was sealed, so nothing was changed."),
+        Some(_) if run.mode == Mode::DryRun || run.state == RunState::AwaitingReview => {
+            format!("{whole} The plan has {ops}.")
+        }
+        Some(_) => {
             let applied = summary.count(OpState::Applied) + summary.count(OpState::Undone);
             format!("{whole} Of {ops} in the plan, {} changed something.", grouped(applied))
         }
     }
 }
 
-/// What ops do, in a sentence; empty if they do nothing.
-fn sentence(totals: &Totals, was: &str, were: &str) -> String {
+/// What ops do, in a sentence; none if they do nothing.
+fn sentence(totals: &Totals, was: &str, were: &str) -> Option<String> {
     let survivors = format!("merged into {}", count(totals.merges, "other", "others"));
     let counted = [
         (totals.absorbed, "entity", "entities", survivors.as_str()),
-        (totals.reabsorbed, "returned entity", "returned entities", "absorbed again"),
+        (
+            totals.reabsorbed,
+            "returned entity",
+            "returned entities",
+            "absorbed again",
+        ),
         (totals.references, "dead reference", "dead references", "removed"),
         (totals.vectors, "vector", "vectors", "set"),
     ];
@@ -96,19 +109,32 @@ fn sentence(totals: &Totals, was: &str, were: &str) -> String {
         .into_iter()
         .filter(|(number, ..)| *number > 0)
         .map(|(number, one, many, what)| {
-            format!("{} {} {what}", count(number, one, many), if number == 1 { was } else { were })
+            format!(
+                "{}{} {what}",
+                count(number, one, many),
+                if number == 1 { was } else { were }
+            )
         })
         .collect();
-    if parts.is_empty() { String::new() } else { format!("{}.", and(&parts)) }
+    (!parts.is_empty()).then(|| format!("{}.", and(&parts)))
 }
 
 fn facts(summary: &Summary<'_>, lens: &Lens<'_>, page: &mut String) {
     let run = summary.run;
-    let _ = writeln!(page, "- namespace: `{}`, in store {}", run.namespace, code_span(&run.store, STORE_WIDTH_MAX));
+    let _ = writeln!(
+        page,
+        "- namespace: `{}`, in store {}",
+        run.namespace,
+        code_span(&run.store, STORE_WIDTH_MAX)
+    );
     let _ = writeln!(page, "- mode: {}, started by {}", run.mode, started_by(summary));
     let _ = writeln!(page, "- status: {}", run.state.as_str());
     if let Some(code) = run.failure {
-        let _ = writeln!(page, "- failure: {} ({code}), explained in `docs/errors/{code}.md`", code.name());
+        let _ = writeln!(
+            page,
+            "- failure: {} ({code}), explained in `docs/errors/{code}.md`",
+            code.name()
+        );
         let _ = writeln!(page, "- next step: {}", code.advice());
     }
     let time = run.started_at.to_string().replace('T', " ");
@@ -151,15 +177,47 @@ fn changed(summary: &Summary<'_>, page: &mut String) {
     let lines = |totals: &Totals| -> Vec<String> {
         let counted = [
             (totals.absorbed, "entity absorbed", "entities absorbed"),
-            (totals.reabsorbed, "returned entity absorbed again", "returned entities absorbed again"),
-            (totals.mentions, "mention gained by survivors", "mentions gained by survivors"),
-            (totals.edges_moved, "edge moved to a survivor", "edges moved to survivors"),
-            (totals.edges_folded, "edge folded into a parallel one", "edges folded into parallel ones"),
-            (totals.edges_kept_parallel, "parallel edge left two, as its properties contradict", "parallel edges left two, as their properties contradict"),
-            (totals.self_loops_retired, "edge between members retired", "edges between members retired"),
+            (
+                totals.reabsorbed,
+                "returned entity absorbed again",
+                "returned entities absorbed again",
+            ),
+            (
+                totals.mentions,
+                "mention gained by survivors",
+                "mentions gained by survivors",
+            ),
+            (
+                totals.edges_moved,
+                "edge moved to a survivor",
+                "edges moved to survivors",
+            ),
+            (
+                totals.edges_folded,
+                "edge folded into a parallel one",
+                "edges folded into parallel ones",
+            ),
+            (
+                totals.edges_kept_parallel,
+                "parallel edge left two, as its properties contradict",
+                "parallel edges left two, as their properties contradict",
+            ),
+            (
+                totals.self_loops_retired,
+                "edge between members retired",
+                "edges between members retired",
+            ),
             (totals.temporal_moved, "temporal edge moved", "temporal edges moved"),
-            (totals.alternatives, "attribute value kept as an alternative", "attribute values kept as alternatives"),
-            (totals.sources_dropped, "source id beyond the cap, kept in the undo record", "source ids beyond the caps, kept in the undo records"),
+            (
+                totals.alternatives,
+                "attribute value kept as an alternative",
+                "attribute values kept as alternatives",
+            ),
+            (
+                totals.sources_dropped,
+                "source id beyond the cap, kept in the undo record",
+                "source ids beyond the caps, kept in the undo records",
+            ),
             (totals.references, "dead reference removed", "dead references removed"),
             (totals.vectors, "vector set", "vectors set"),
         ];
@@ -171,6 +229,9 @@ fn changed(summary: &Summary<'_>, page: &mut String) {
     } else {
         ("What would change", &summary.planned)
     };
+    if summary.run.plan_hash.is_none() {
+        return;
+    }
     let _ = writeln!(page, "\n## {title}\n");
     let lines = lines(totals);
     if lines.is_empty() {
@@ -186,25 +247,14 @@ fn changed(summary: &Summary<'_>, page: &mut String) {
 
 /// Counts per op kind and outcome.
 fn table(summary: &Summary<'_>, page: &mut String) {
-    page.push_str("\n## Ops by what became of them\n\n");
     if summary.counts.is_empty() {
-        page.push_str("The plan holds no op.\n");
         return;
     }
-    let states = OpState::ALL;
-    let titles: Vec<&str> = states.iter().map(|state| words::state(*state)).collect();
-    let _ = writeln!(page, "| op | {} | all |\n|---|{}", titles.join(" | "), "--:|".repeat(states.len() + 1));
-    for (kind, counts) in &summary.counts {
-        let numbers: Vec<u64> = states.iter().map(|state| u64::from(counts.get(state).copied().unwrap_or(0))).collect();
-        row(kind.title(), &numbers, page);
+    page.push_str("\n## Ops by what became of them\n\n");
+    let table = counts_rows(&summary.counts);
+    let _ = writeln!(page, "| {} |", table.headers.join(" | "));
+    let _ = writeln!(page, "|---|{}", "--:|".repeat(table.headers.len() - 1));
+    for row in &table.rows {
+        let _ = writeln!(page, "| {} |", row.join(" | "));
     }
-    if summary.counts.len() > 1 {
-        let numbers: Vec<u64> = states.iter().map(|state| summary.count(*state)).collect();
-        row("all", &numbers, page);
-    }
-}
-
-fn row(title: &str, numbers: &[u64], page: &mut String) {
-    let cells: Vec<String> = numbers.iter().map(|number| grouped(*number)).collect();
-    let _ = writeln!(page, "| {title} | {} | {} |", cells.join(" | "), grouped(numbers.iter().sum()));
 }

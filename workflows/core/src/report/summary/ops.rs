@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::{Apart, Heavy, NAMES_SHOWN_MAX, NAME_WIDTH_MAX, Summary, label};
+use super::{Apart, Heavy, NAME_WIDTH_MAX, NAMES_SHOWN_MAX, Summary, label};
 use crate::algo::cosine::Score;
 use crate::op::{Decision, Intent, OpState};
 use crate::realm::graph::dedupe::PairEvidence;
@@ -14,8 +14,7 @@ use crate::report::plain::{and, code_span, count, grouped};
 use crate::report::words::{self, Weighed};
 
 /// How impact is counted, in words; `Totals::impact` counts it.
-pub(super) const IMPACT_FORMULA: &str =
-    "10 for each entity absorbed, and 1 for each mention gained, edge moved, folded or retired, dead reference removed and vector set";
+pub(super) const IMPACT_FORMULA: &str = "10 for each entity absorbed, and 1 for each mention gained, edge moved, folded or retired, dead reference removed and vector set";
 
 pub(super) fn write(summary: &Summary<'_>, lens: &Lens<'_>, page: &mut String) {
     heaviest(summary, lens, page);
@@ -27,13 +26,23 @@ fn heaviest(summary: &Summary<'_>, lens: &Lens<'_>, page: &mut String) {
     if summary.heaviest.is_empty() {
         return;
     }
-    let shown = summary.heaviest.len() as u64;
-    let _ = writeln!(page, "\n## The ops with the greatest impact\n");
+    let (shown, all) = (summary.heaviest.len() as u64, summary.effective);
+    let of = if shown < all {
+        format!(
+            "The first {} of {} ops that change something",
+            grouped(shown),
+            grouped(all)
+        )
+    } else {
+        format!(
+            "All {} that {} something",
+            count(all, "op", "ops"),
+            if all == 1 { "changes" } else { "change" }
+        )
+    };
     let _ = writeln!(
         page,
-        "{} of {}. Impact counts {IMPACT_FORMULA}.\n",
-        grouped(shown),
-        count(summary.effective, "op", "ops")
+        "\n## The ops with the greatest impact\n\n{of}. Impact counts {IMPACT_FORMULA}.\n"
     );
     for (place, heavy) in (1..).zip(&summary.heaviest) {
         one_heavy(summary, place, heavy, lens, page);
@@ -44,14 +53,23 @@ fn one_heavy(summary: &Summary<'_>, place: usize, heavy: &Heavy, lens: &Lens<'_>
     let op = &heavy.op.op;
     let title = op.draft.kind.title();
     let what = what(&heavy.op, lens);
-    let _ = writeln!(page, "{place}. **{title}**, op {}, impact {}: {what}", op.seq, grouped(heavy.impact));
+    let _ = writeln!(
+        page,
+        "{place}. **{title}**, op {}, impact {}: {what}",
+        op.seq,
+        grouped(heavy.impact)
+    );
     let _ = writeln!(page, "   - rule: {} (`{}`)", words::rule(&op.draft.rule), op.draft.rule);
     if let Evidence::Merge(evidence) = &op.draft.evidence
         && evidence.pairs.len() > 1
         && let Some(pair) = words::weakest(&evidence.pairs)
     {
         let (left, right) = (label(pair.left, lens), label(pair.right, lens));
-        let _ = writeln!(page, "   - weakest of {} pairs: {left} and {right}", evidence.pairs.len());
+        let _ = writeln!(
+            page,
+            "   - weakest of {} pairs: {left} and {right}",
+            evidence.pairs.len()
+        );
     }
     let threshold = khora::threshold(&heavy.op, &summary.run.settings, lens).map(Score::from_unit);
     weighed(&words::evidence(&op.draft.evidence, threshold), page);
@@ -83,10 +101,19 @@ fn what(facts: &OpFacts, lens: &Lens<'_>) -> String {
             format!("{} → {}{}", and(&names), label(*keep, lens), of_type(*keep, lens))
         }
         Intent::Reabsorb { keep, absorbed } => {
-            format!("{} came back → {}{}", label(*absorbed, lens), label(*keep, lens), of_type(*keep, lens))
+            format!(
+                "{} came back → {}{}",
+                label(*absorbed, lens),
+                label(*keep, lens),
+                of_type(*keep, lens)
+            )
         }
         Intent::Centroid { entity, members } => {
-            let how = if facts.op.draft.decision == Decision::ReEmbed { "from its name" } else { "as the mean" };
+            let how = if facts.op.draft.decision == Decision::ReEmbed {
+                "from its name"
+            } else {
+                "as the mean"
+            };
             let members = count(members.len() as u64, "member", "members");
             format!("vector of {}, {how}, for {members}", label(*entity, lens))
         }
@@ -108,7 +135,9 @@ fn what(facts: &OpFacts, lens: &Lens<'_>) -> String {
 fn of_type(entity: uuid::Uuid, lens: &Lens<'_>) -> String {
     let entity_type = lens.entity_type(entity);
     let shown = entity_type.as_ref().and_then(|name| name.shown());
-    shown.map(|name| format!(", of type {}", code_span(name, NAME_WIDTH_MAX))).unwrap_or_default()
+    shown
+        .map(|name| format!(", of type {}", code_span(name, NAME_WIDTH_MAX)))
+        .unwrap_or_default()
 }
 
 fn not_done(summary: &Summary<'_>, page: &mut String) {
@@ -120,12 +149,22 @@ fn not_done(summary: &Summary<'_>, page: &mut String) {
     for ((kind, state, reason), number) in &summary.not_done {
         let why = match reason {
             Some(reason) => format!(": {} (`{reason}`)", words::reason(*reason)),
+            None if *state == OpState::Noop => ": nothing was left to do".to_owned(),
             None => String::new(),
         };
-        let _ = writeln!(page, "- {} × {}, {}{why}", grouped(*number), kind.title(), words::state(*state));
+        let _ = writeln!(
+            page,
+            "- {} × {}, {}{why}",
+            grouped(*number),
+            kind.title(),
+            words::state(*state)
+        );
     }
     for skip in &run.skip_reasons {
-        let rows = skip.count.map(|rows| format!(", {}", count(rows, "row", "rows"))).unwrap_or_default();
+        let rows = skip
+            .count
+            .map(|rows| format!(", {}", count(rows, "row", "rows")))
+            .unwrap_or_default();
         let (title, why) = (skip.op_kind.title(), words::reason(skip.reason));
         let _ = writeln!(page, "- {title}{rows}: {why} (`{}`)", skip.reason);
     }
@@ -140,21 +179,33 @@ fn apart(summary: &Summary<'_>, lens: &Lens<'_>, page: &mut String) {
     let mut reasons: Vec<(&String, &Apart)> = summary.apart.iter().collect();
     reasons.sort_by(|(one_name, one), (two_name, two)| two.pairs.cmp(&one.pairs).then(one_name.cmp(two_name)));
     for (rule, apart) in reasons {
-        let _ = writeln!(page, "- {}: {} (`{rule}`)", count(apart.pairs, "pair", "pairs"), words::rule(rule));
+        let _ = writeln!(
+            page,
+            "- {}: {} (`{rule}`)",
+            count(apart.pairs, "pair", "pairs"),
+            words::rule(rule)
+        );
         for pair in &apart.examples {
-            example(summary, pair, lens, page);
+            example(summary, rule, pair, lens, page);
         }
     }
     for (reason, pairs) in unlisted {
         let name = words::wire_name(reason);
-        let _ = writeln!(page, "- {} more, not listed: {}", count(*pairs, "pair", "pairs"), words::rule(&name));
+        let _ = writeln!(
+            page,
+            "- {} more, not listed: {}",
+            count(*pairs, "pair", "pairs"),
+            words::rule(&name)
+        );
     }
 }
 
-fn example(summary: &Summary<'_>, pair: &PairEvidence, lens: &Lens<'_>, page: &mut String) {
+fn example(summary: &Summary<'_>, rule: &str, pair: &PairEvidence, lens: &Lens<'_>, page: &mut String) {
     let _ = writeln!(page, "  - {} and {}", label(pair.left, lens), label(pair.right, lens));
     let threshold = khora::pair_threshold(&summary.run.settings, pair, lens).map(Score::from_unit);
-    let weighed = words::pair(pair, threshold);
+    let mut weighed = words::pair(pair, threshold);
+    // It stands in the line above the examples.
+    weighed.speaks_against.retain(|words| *words != words::rule(rule));
     if !weighed.speaks_for.is_empty() {
         let _ = writeln!(page, "    - for: {}", weighed.speaks_for.join("; "));
     }
@@ -163,6 +214,10 @@ fn example(summary: &Summary<'_>, pair: &PairEvidence, lens: &Lens<'_>, page: &m
     }
     let missing = words::missing(pair);
     if !missing.is_empty() {
-        let _ = writeln!(page, "    - any one of these would make them one: {}", missing.join(", "));
+        let _ = writeln!(
+            page,
+            "    - any one of these would make them one: {}",
+            missing.join(", ")
+        );
     }
 }
