@@ -64,8 +64,9 @@ pub(crate) fn store_name<'a>(config: &Config, store: Option<&'a str>) -> &'a str
 /// The world of a process that works on one store.
 pub(crate) async fn world(config: &Config, store: Option<&str>) -> anyhow::Result<World> {
     let wanted = store_config(config, store);
-    let handle = handle(&wanted).await?;
-    let stores = BTreeMap::from([(store_name(config, store).to_owned(), handle)]);
+    let name = store_name(config, store);
+    let handle = handle(&wanted, argument(config, store)).await?;
+    let stores = BTreeMap::from([(name.to_owned(), handle)]);
     assemble(config, stores)
 }
 
@@ -76,13 +77,23 @@ pub(crate) async fn worker_world(config: &Config, store: Option<&str>) -> anyhow
     }
     let mut stores = BTreeMap::new();
     for (name, store) in &config.stores {
-        stores.insert(name.clone(), handle(&store.value).await?);
+        stores.insert(name.clone(), handle(&store.value, Some(name.clone())).await?);
     }
     assemble(config, stores)
 }
 
-async fn handle(store: &StoreConfig) -> anyhow::Result<StoreHandle> {
-    Ok(StoreHandle { store: open(&store.url, false).await?, has_graph: store.graph_url.is_some() })
+async fn handle(store: &StoreConfig, argument: Option<String>) -> anyhow::Result<StoreHandle> {
+    Ok(StoreHandle { store: open(&store.url, false).await?, has_graph: store.graph_url.is_some(), argument })
+}
+
+/// What `--store` has to say for a command to reach the same store: a name, or a path; an address, which may hold a
+/// password, is not repeated.
+fn argument(config: &Config, store: Option<&str>) -> Option<String> {
+    let wanted = store_config(config, store);
+    match store {
+        Some(name) => Some(name.to_owned()).filter(|name| !is_postgres(name)),
+        None => Some(wanted.url).filter(|url| !is_postgres(url) && url != STORE_DEFAULT),
+    }
 }
 
 fn assemble(config: &Config, stores: BTreeMap<String, StoreHandle>) -> anyhow::Result<World> {

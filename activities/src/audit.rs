@@ -7,6 +7,7 @@ use dream_core::realm::graph::drift::{self, Frequencies};
 use dream_core::realm::graph::orphan::{OrphanPlanner, OrphanSettings, orphans};
 use dream_core::realm::graph::references::{ReferenceAuditor, ReferenceRow};
 use dream_core::realm::graph::scope::ScopeFilter;
+use dream_core::report::facts::TableAudit;
 use dream_ports::plan::{Finding, Step};
 use dream_ports::run::RunRecord;
 use dream_workflows::contract::{Part, PartDone};
@@ -108,12 +109,12 @@ async fn reference_audit(handle: &StoreHandle, run: &RunRecord) -> Result<Vec<Fi
         })
         .await
         .or_fail()?;
-    let audits = [("entities", entities.finish()), ("relationships", relationships.finish())];
+    let audits = [(Table::Entities, entities.finish()), (Table::Relationships, relationships.finish())];
     audits
-        .iter()
+        .into_iter()
         .enumerate()
         .map(|(at, (table, audit))| {
-            finding(OpKind::SourceChunkIdsAudit, at, &json!({ "table": table, "audit": audit }))
+            finding(OpKind::SourceChunkIdsAudit, at, &TableAudit { table, audit })
         })
         .collect()
 }

@@ -136,8 +136,6 @@ impl SqliteStore {
             .bind(state.as_str())
             .bind(spell_moment(at))
             .bind(&closing.error_code)
-            .bind(&closing.report_path)
-            .bind(&closing.manifest_sha256)
             .execute(&mut **tx)
             .await
             .doing(OPERATION)?;
@@ -188,8 +186,8 @@ impl SqliteStore {
             .bind(row.ops_total)
             .bind(row.last_committed_seq)
             .bind(row.closing.and_then(|closing| closing.error_code.as_deref()))
-            .bind(row.closing.and_then(|closing| closing.report_path.as_deref()))
-            .bind(row.closing.and_then(|closing| closing.manifest_sha256.as_deref()))
+            .bind(row.report.map(|(path, _)| path))
+            .bind(row.report.map(|(_, sha256)| sha256))
             .execute(&mut **tx)
             .await
             .doing("keep Khora's run row true")?;
@@ -236,6 +234,7 @@ pub(crate) struct KhoraRow<'a> {
     pub(crate) ops_total: Option<i64>,
     pub(crate) last_committed_seq: Option<i64>,
     pub(crate) closing: Option<&'a Closing>,
+    pub(crate) report: Option<(&'a str, &'a str)>,
 }
 
 pub(crate) async fn now(tx: &mut Tx) -> Result<Moment, StoreError> {
@@ -295,7 +294,7 @@ fn open_run(row: &SqliteRow) -> Result<OpenRun, StoreError> {
     })
 }
 
-fn maybe_moment(row: &SqliteRow, column: &str) -> Result<Option<Moment>, StoreError> {
+pub(crate) fn maybe_moment(row: &SqliteRow, column: &str) -> Result<Option<Moment>, StoreError> {
     maybe(row, column)?.map(|text| parse_moment(&text)).transpose()
 }
 
@@ -463,6 +462,22 @@ impl RunStore for SqliteStore {
         tx.commit().await.doing("close the run")
     }
 
+    async fn set_report(&self, run: RunId, path: &str, manifest_sha256: &str) -> Result<(), StoreError> {
+        const OPERATION: &str = "say where the report lies";
+        let mut tx = self.write(OPERATION).await?;
+        sqlx::query(sql!("runs/set_report"))
+            .bind(hex(run.0))
+            .bind(path)
+            .bind(manifest_sha256)
+            .execute(&mut *tx)
+            .await
+            .doing(OPERATION)?;
+        let at = now(&mut tx).await?;
+        let khora = KhoraRow { report: Some((path, manifest_sha256)), ..KhoraRow::default() };
+        self.tell_khora(&mut tx, run, at, &khora).await?;
+        tx.commit().await.doing(OPERATION)
+    }
+
     async fn run(&self, run: RunId) -> Result<RunRecord, StoreError> {
         let row = sqlx::query(sql!("runs/find")).bind(hex(run.0)).fetch_optional(&self.reader).await.doing("read the run")?;
         run_record(&row.ok_or(StoreError::NoRun { id: run.0 })?)
@@ -509,7 +524,7 @@ impl RunStore for SqliteStore {
         self.list_stops().await
     }
 
-    async fn sweep(&self, before: Moment, runs_max: u32) -> Result<Vec<RunId>, StoreError> {
+    async fn sweep(&self, before: Moment, runs_max: u32) -> Result<Vec<(RunId, Option<String>)>, StoreError> {
         self.sweep_runs(before, runs_max).await
     }
 }
