@@ -1,11 +1,20 @@
 //! The command line: one command, one file. The doc comments are the manual.
 
+mod config;
 mod control;
 mod demo;
+mod doctor;
+mod export;
 mod history;
+mod import;
 mod migrate;
+mod names;
 mod plan;
+mod report;
+mod review;
 mod run;
+mod show;
+mod sweep;
 mod undo;
 mod worker;
 
@@ -43,6 +52,19 @@ enum Command {
     Status(history::Status),
     /// Takes a run, or one op of it, back.
     Undo(undo::Undo),
+    /// Shows the report of a run.
+    Report(report::Report),
+    /// Shows what a run changed, cell by cell.
+    Diff(report::Diff),
+    /// Shows a row, now or as it was.
+    #[command(subcommand)]
+    Show(show::Show),
+    /// Shows a plan that waits for a review with its evidence, and takes a word on single ops.
+    Review(review::Review),
+    /// Lets a reviewed plan be carried out.
+    Approve(review::Approve),
+    /// Rejects a plan; what is rejected is not proposed again.
+    Reject(review::Reject),
     /// Stops a run at its next group; what it did stays and can be undone.
     Cancel(control::Cancel),
     /// Lets a run wait at its next group.
@@ -53,8 +75,23 @@ enum Command {
     Stop(control::Stop),
     /// Lifts the kill switch.
     Go(control::Go),
+    /// Lists the namespaces of a store.
+    Namespaces(sweep::Namespaces),
     /// Creates the tables of Dream Worker in a store.
     Migrate(migrate::Migrate),
+    /// Imports memories from a file.
+    #[command(subcommand)]
+    Import(import::Import),
+    /// Exports memories to a file.
+    #[command(subcommand)]
+    Export(export::Export),
+    /// Deletes runs that are too old, or too many, with their reports and undo records.
+    Sweep(sweep::Sweep),
+    /// Looks at everything a dream needs and says what is wrong.
+    Doctor(doctor::Doctor),
+    /// Shows the configuration.
+    #[command(subcommand)]
+    Config(config::ConfigCommand),
     /// Works for a Temporal server until it is told to stop.
     Worker(worker::Worker),
 }
@@ -65,16 +102,28 @@ pub(crate) async fn dispatch(cli: Cli) -> anyhow::Result<Exit> {
     match cli.command {
         Command::Demo(command) => command.run(config).await,
         Command::Run(command) => command.run(config).await,
+        Command::Config(command) => command.run(&config),
         Command::Plan(command) => command.run(&config).await,
         Command::History(command) => command.run(&config).await,
         Command::Status(command) => command.run(&config).await,
         Command::Undo(command) => command.run(&config).await,
+        Command::Report(command) => command.run(&config).await,
+        Command::Diff(command) => command.run(&config).await,
+        Command::Show(command) => command.run(&config).await,
+        Command::Review(command) => command.run(&config).await,
+        Command::Approve(command) => command.run(&config).await,
+        Command::Reject(command) => command.run(&config).await,
         Command::Cancel(command) => command.run(&config).await,
         Command::Pause(command) => command.run(&config).await,
         Command::Unpause(command) => command.run(&config).await,
         Command::Stop(command) => command.run(&config).await,
         Command::Go(command) => command.run(&config).await,
+        Command::Namespaces(command) => command.run(&config).await,
         Command::Migrate(command) => command.run(&config).await,
+        Command::Import(command) => command.run(&config).await,
+        Command::Export(command) => command.run(&config).await,
+        Command::Sweep(command) => command.run(&config).await,
+        Command::Doctor(command) => command.run(&config).await,
         Command::Worker(command) => command.run(&config).await,
     }
 }

@@ -5,7 +5,9 @@ use anyhow::anyhow;
 use dream_core::failure::{Code, Failure};
 use temporalio_client::envconfig::LoadClientConfigProfileOptions;
 use temporalio_client::tonic::IntoRequest as _;
-use temporalio_client::{Client, ClientOptions, Connection};
+use dream_workflows::dream::Dream;
+use dream_workflows::lenient::Lenient;
+use temporalio_client::{Client, ClientOptions, Connection, WorkflowSignalOptions};
 use temporalio_common::protos::temporal::api::enums::v1::IndexedValueType;
 use temporalio_common::protos::temporal::api::operatorservice::v1::{
     AddSearchAttributesRequest, ListSearchAttributesRequest,
@@ -58,4 +60,14 @@ pub(crate) async fn ensure_search_attributes(client: &Client) -> bool {
             .collect(),
     };
     operator.add_search_attributes(add.into_request()).await.is_ok()
+}
+
+/// Wakes a waiting run, so that it looks at its requests at once. It looks by itself within a minute, so a wake-up that does
+/// not arrive costs nothing but that.
+pub(crate) async fn wake(workflow_id: Option<&str>) {
+    let (Some(id), true) = (workflow_id, is_configured()) else { return };
+    let Ok(client) = connect("dream").await else { return };
+    let handle = client.get_workflow_handle::<Dream>(id.to_owned());
+    let nothing = Lenient::Ok(None);
+    let _woken = handle.signal(Dream::wake, nothing, WorkflowSignalOptions::default()).await;
 }

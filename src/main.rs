@@ -14,6 +14,7 @@ mod health;
 mod local;
 mod telemetry;
 mod term;
+mod transfer;
 mod wiring;
 mod worker;
 

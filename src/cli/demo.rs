@@ -53,7 +53,7 @@ impl Demo {
         let dry = dream(&world, None).await?;
         run::summary(&dry);
         let filter = OpFilter { limit: OPS_SHOWN, ..OpFilter::default() };
-        plan::show(&store, RunId(dry.run_id.parse()?), &filter).await?;
+        plan::show(store.as_ref(), store.ops(RunId(dry.run_id.parse()?), &filter).await?).await?;
 
         heading("2. Applied: exactly that plan");
         let applied = dream(&world, Some(dry.run_id.parse()?)).await?;

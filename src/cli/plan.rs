@@ -1,17 +1,17 @@
 //! `dream plan`
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
-
 use clap::Args;
+use dream_activities::facts;
 use dream_core::id::RunId;
-use dream_core::op::{Intent, OpKind};
-use dream_core::realm::graph::evidence::Evidence;
+use dream_core::op::OpKind;
+use dream_core::report::{OpFacts, table};
 use dream_ports::Store;
 use dream_ports::plan::{OpFilter, OpRecord};
+use serde_json::json;
 use uuid::Uuid;
 
 use super::StoreArg;
+use super::names::{Names, print};
 use crate::config::Config;
 use crate::exit::Exit;
 use crate::{term, wiring};
@@ -20,7 +20,7 @@ use crate::{term, wiring};
 pub(crate) struct Plan {
     /// The run.
     run: Uuid,
-    /// Only ops of this kind.
+    /// Only ops of this kind, by wire name.
     #[arg(long)]
     kind: Option<OpKind>,
     /// How many ops.
@@ -29,6 +29,9 @@ pub(crate) struct Plan {
     /// Only ops after this place.
     #[arg(long, default_value_t = 0)]
     after: u32,
+    /// Answers as JSON, with premises and evidence.
+    #[arg(long)]
+    json: bool,
     #[command(flatten)]
     store: StoreArg,
 }
@@ -37,51 +40,40 @@ impl Plan {
     pub(crate) async fn run(self, config: &Config) -> anyhow::Result<Exit> {
         let wanted = wiring::store_config(config, self.store.store.as_deref());
         let store = wiring::open(&wanted.url, false).await?;
+        let run = RunId(self.run);
+        let record = store.run(run).await?;
         let filter = OpFilter { after_seq: self.after, limit: self.limit, kind: self.kind, states: Vec::new() };
-        show(&store, RunId(self.run), &filter).await
+        let ops = store.ops(run, &filter).await?;
+        if self.json {
+            let ops: Vec<_> = ops.iter().map(op_json).collect();
+            term::json(&json!({ "run_id": run, "plan_hash": record.plan_hash, "ops_total": record.ops_total, "ops": ops }))?;
+            return Ok(Exit::Done);
+        }
+        let shown = ops.len();
+        show(store.as_ref(), ops).await?;
+        if let Some(hash) = &record.plan_hash {
+            term::note(&format!("{shown} of {} ops · plan {hash}", record.ops_total));
+        }
+        Ok(if shown == 0 { Exit::Nothing } else { Exit::Done })
     }
 }
 
-/// Shows ops of a plan as a table.
-pub(crate) async fn show(store: &Arc<dyn Store>, run: RunId, filter: &OpFilter) -> anyhow::Result<Exit> {
-    let ops = store.ops(run, filter).await?;
-    let ids: Vec<Uuid> = ops.iter().flat_map(|record| mentioned(&record.op.draft.intent)).collect();
-    let names: BTreeMap<Uuid, String> =
-        store.names(&ids).await?.into_iter().map(|(id, name, _)| (id, name)).collect();
-    let rows: Vec<Vec<String>> = ops.iter().map(|record| row(record, &names)).collect();
-    term::table(&["#", "op", "decision", "what", "why"], &rows);
-    Ok(if rows.is_empty() { Exit::Nothing } else { Exit::Done })
+/// Shows ops as a table.
+pub(crate) async fn show(store: &dyn Store, ops: Vec<OpRecord>) -> anyhow::Result<()> {
+    let facts = ops.into_iter().map(|record| facts::one(record, None)).collect::<Result<Vec<_>, _>>()?;
+    let names = Names::of(store, facts.iter().flat_map(OpFacts::entities).collect()).await?;
+    print(&names.show(|lens| table::plan_rows(&facts, lens)));
+    Ok(())
 }
 
-fn mentioned(intent: &Intent) -> Vec<Uuid> {
-    match intent {
-        Intent::MergeEntities { keep, absorb } => std::iter::once(*keep).chain(absorb.iter().copied()).collect(),
-        Intent::Reabsorb { keep, absorbed } => vec![*keep, *absorbed],
-        Intent::Centroid { entity, .. } => vec![*entity],
-        Intent::DropReferences { row, .. } => vec![row.id],
-        Intent::Observe { rows } => rows.clone(),
-    }
-}
-
-fn row(record: &OpRecord, names: &BTreeMap<Uuid, String>) -> Vec<String> {
-    let draft = &record.op.draft;
-    let name = |id: &Uuid| names.get(id).map_or_else(|| id.to_string(), |name| format!("“{name}”"));
-    let list = |ids: &[Uuid]| ids.iter().map(name).collect::<Vec<_>>().join(", ");
-    let what = match &draft.intent {
-        Intent::MergeEntities { keep, absorb } => format!("{} ← {}", name(keep), list(absorb)),
-        Intent::Reabsorb { keep, absorbed } => format!("{} ← {}", name(keep), name(absorbed)),
-        Intent::Centroid { entity, .. } => format!("vector of {}", name(entity)),
-        Intent::DropReferences { row, chunks } => format!("{} loses {} dead references", name(&row.id), chunks.len()),
-        Intent::Observe { rows } => list(rows),
-    };
-    let why = match &draft.evidence {
-        Evidence::Drop(drop) => format!("{} of {} references are dead", drop.dead, drop.references),
-        _ => draft.rule.replace('_', " "),
-    };
-    let decision = if draft.decision.is_effective() {
-        draft.decision.to_string()
-    } else {
-        draft.decision.to_string().replace('_', " ")
-    };
-    vec![record.op.seq.to_string(), draft.kind.title().to_owned(), decision, what, why]
+fn op_json(record: &OpRecord) -> serde_json::Value {
+    json!({
+        "seq": record.op.seq,
+        "op_id": record.op.id,
+        "content_key": record.op.content,
+        "state": record.op.state,
+        "reason": record.op.reason,
+        "accepted": record.review,
+        "draft": record.op.draft,
+    })
 }
