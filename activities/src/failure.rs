@@ -19,7 +19,7 @@ fn code(error: &StoreError) -> Code {
     match error {
         StoreError::Unavailable { .. } => Code::StoreUnavailable,
         StoreError::Busy { .. } => Code::StoreBusy,
-        StoreError::Refused { .. } => Code::StoreRefused,
+        StoreError::Refused { .. } | StoreError::Unfit { .. } => Code::StoreRefused,
         StoreError::Unreadable { .. } => Code::StoreUnreadable,
         StoreError::LeaseLost { .. } => Code::LeaseLost,
         StoreError::NoNamespace { .. } => Code::NoNamespace,

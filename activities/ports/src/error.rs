@@ -32,6 +32,14 @@ pub enum StoreError {
         /// The server's code.
         code: String,
     },
+    /// The store's schema, the rights of its user, or its address is not what this program needs. No row is at fault.
+    #[error("the store is not fit for this program to {operation} (code {code})")]
+    Unfit {
+        /// What was asked.
+        operation: &'static str,
+        /// The server's code.
+        code: String,
+    },
     /// The store holds something that this program cannot read.
     #[error("the store holds something unreadable, found while it was asked to {operation}: {what}")]
     Unreadable {
@@ -75,6 +83,7 @@ impl StoreError {
         match self {
             Self::Unavailable { .. } | Self::Busy { .. } => true,
             Self::Refused { .. }
+            | Self::Unfit { .. }
             | Self::Unreadable { .. }
             | Self::LeaseLost { .. }
             | Self::NoNamespace { .. }

@@ -236,6 +236,25 @@ pub enum RequestOutcome {
     OtherPlan,
 }
 
+impl Request {
+    /// What becomes of this request, given the run and the requests that stand. A store asks this while it holds both, so
+    /// that of two requests that exclude each other the second loses.
+    pub fn outcome(&self, run: &RunRecord, standing: &[Self]) -> RequestOutcome {
+        let has = |kind| standing.iter().any(|other| other.kind == kind);
+        let waits_for_review = run.state == RunState::AwaitingReview;
+        match self.kind {
+            _ if run.finished_at.is_some() => RequestOutcome::RunClosed,
+            RequestKind::Approve if has(RequestKind::Reject) => RequestOutcome::TooLate,
+            RequestKind::Reject if has(RequestKind::Approve) => RequestOutcome::TooLate,
+            kind if has(kind) => RequestOutcome::AlreadyRecorded,
+            RequestKind::Approve | RequestKind::Reject if !waits_for_review => RequestOutcome::NotWaiting,
+            RequestKind::Approve | RequestKind::Reject if self.plan_hash != run.plan_hash => RequestOutcome::OtherPlan,
+            RequestKind::Unpause if !has(RequestKind::Pause) => RequestOutcome::NotWaiting,
+            _ => RequestOutcome::Recorded,
+        }
+    }
+}
+
 /// What stands against going on, as read inside of a group.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Standstill {

@@ -38,12 +38,7 @@ pub(crate) const fn kind(column: Column) -> Kind {
         C::IsValid => Kind::Bool,
         C::Embedding => Kind::Vector,
         C::SourceEntityId | C::TargetEntityId | C::InvalidatedBy | C::CanonicalId | C::AbsorbedBy => Kind::Id,
-        C::ValidFrom
-        | C::ValidUntil
-        | C::ValidTo
-        | C::InvalidatedAt
-        | C::CreatedAt
-        | C::UpdatedAt => Kind::Time,
+        C::ValidFrom | C::ValidUntil | C::ValidTo | C::InvalidatedAt | C::CreatedAt | C::UpdatedAt => Kind::Time,
     }
 }
 

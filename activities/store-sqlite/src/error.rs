@@ -30,7 +30,9 @@ fn store_error(operation: &'static str, error: &sqlx::Error) -> StoreError {
                 StoreError::Refused { operation, code }
             }
         }
-        sqlx::Error::ColumnDecode { index, .. } => StoreError::Unreadable { operation, what: format!("column {index}") },
+        sqlx::Error::ColumnDecode { index, .. } => {
+            StoreError::Unreadable { operation, what: format!("column {index}") }
+        }
         sqlx::Error::ColumnNotFound(column) => StoreError::Unreadable { operation, what: format!("column {column}") },
         sqlx::Error::Decode(_) | sqlx::Error::RowNotFound => {
             StoreError::Unreadable { operation, what: "a record".to_owned() }

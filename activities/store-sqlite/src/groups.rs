@@ -36,12 +36,7 @@ impl SqliteStore {
         rows.iter().map(|row| op(run, row)).collect()
     }
 
-    async fn parents(
-        &self,
-        tx: &mut Tx,
-        run: RunId,
-        ops: &[Op],
-    ) -> Result<BTreeMap<ContentKey, OpState>, StoreError> {
+    async fn parents(&self, tx: &mut Tx, run: RunId, ops: &[Op]) -> Result<BTreeMap<ContentKey, OpState>, StoreError> {
         let wanted: Vec<&ContentKey> = ops.iter().flat_map(|op| &op.draft.depends_on).collect();
         if wanted.is_empty() {
             return Ok(BTreeMap::new());
@@ -171,12 +166,8 @@ impl SqliteStore {
             .fetch_all(&mut **tx)
             .await
             .doing(OPERATION)?;
-        let context = Context {
-            now,
-            text_key: text_key(tx).await?,
-            centroid_cosine_min: 0.0,
-            answers: BTreeMap::new(),
-        };
+        let context =
+            Context { now, text_key: text_key(tx).await?, centroid_cosine_min: 0.0, answers: BTreeMap::new() };
         let mut outcome = UndoOutcome::default();
         let mut rows = Rows::default();
         let mut results = Vec::new();
@@ -189,11 +180,9 @@ impl SqliteStore {
             let record = undo_record(row)?;
             let reversal = Reversal { op: &op, record: &record };
             load(&capabilities, tx, fence.namespace, &reversal.needs(), &mut rows).await?;
-            let (result, changed) =
-                reversal.decide(&mut rows, &context, request.on_changed).map_err(|_| StoreError::Unreadable {
-                    operation: OPERATION,
-                    what: format!("the undo record of op {}", op.id),
-                })?;
+            let (result, changed) = reversal.decide(&mut rows, &context, request.on_changed).map_err(|_| {
+                StoreError::Unreadable { operation: OPERATION, what: format!("the undo record of op {}", op.id) }
+            })?;
             outcome.changed.extend(changed.into_iter().map(|changed| (op.id, changed)));
             outcome.undone += 1;
             results.push(result);
@@ -222,7 +211,8 @@ impl SqliteStore {
         const OPERATION: &str = "end the undo";
         let mut tx = self.write(OPERATION).await?;
         let at = self.hold(&mut tx, fence).await?;
-        let rows = sqlx::query(sql!("runs/counts")).bind(hex(fence.run.0)).fetch_all(&mut *tx).await.doing(OPERATION)?;
+        let rows =
+            sqlx::query(sql!("runs/counts")).bind(hex(fence.run.0)).fetch_all(&mut *tx).await.doing(OPERATION)?;
         let mut standing = 0;
         let mut undone = 0;
         for row in &rows {

@@ -69,8 +69,7 @@ async fn load_rows(
     ids: String,
     rows: &mut Rows,
 ) -> Result<(), StoreError> {
-    let found =
-        sqlx::query(statement).bind(hex(namespace.0)).bind(ids).fetch_all(&mut **tx).await.doing(OPERATION)?;
+    let found = sqlx::query(statement).bind(hex(namespace.0)).bind(ids).fetch_all(&mut **tx).await.doing(OPERATION)?;
     for row in &found {
         rows.load(table_row(table, row)?);
     }
@@ -126,9 +125,7 @@ async fn load_live_chunks(
 pub(crate) fn over_chunks(statement: &str, capabilities: &Capabilities) -> String {
     let has = |table: &str| capabilities.chunk_tables.iter().any(|known| known == table);
     let tables = match (has("chunks"), has("khora_chunks")) {
-        (true, true) => {
-            "(select id, namespace_id from chunks union all select id, namespace_id from khora_chunks)"
-        }
+        (true, true) => "(select id, namespace_id from chunks union all select id, namespace_id from khora_chunks)",
         (true, false) => "chunks",
         (false, true) => "khora_chunks",
         (false, false) => "(select null as id, null as namespace_id where false)",

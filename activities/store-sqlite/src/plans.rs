@@ -99,7 +99,8 @@ pub(crate) fn text_array<T: ToString>(texts: impl IntoIterator<Item = T>) -> Str
 #[async_trait]
 impl PlanStore for SqliteStore {
     async fn steps(&self, run: RunId) -> Result<Vec<Step>, StoreError> {
-        let rows = sqlx::query(sql!("steps/list")).bind(hex(run.0)).fetch_all(&self.reader).await.doing("list steps")?;
+        let rows =
+            sqlx::query(sql!("steps/list")).bind(hex(run.0)).fetch_all(&self.reader).await.doing("list steps")?;
         rows.iter().map(|row| Ok(Step { name: text(row, "name")?, summary: text(row, "summary")? })).collect()
     }
 
@@ -131,11 +132,7 @@ impl PlanStore for SqliteStore {
         let rows =
             sqlx::query(sql!("findings/list")).bind(hex(run.0)).fetch_all(&self.reader).await.doing("list findings")?;
         let finding = |row: &SqliteRow| {
-            Ok(Finding {
-                kind: word(row, "kind")?,
-                ordinal: number(row, "ordinal")?,
-                payload: text(row, "payload")?,
-            })
+            Ok(Finding { kind: word(row, "kind")?, ordinal: number(row, "ordinal")?, payload: text(row, "payload")? })
         };
         rows.iter().map(finding).collect()
     }
@@ -181,7 +178,8 @@ impl PlanStore for SqliteStore {
             .doing(OPERATION)?;
         let run = find_run(&mut tx, fence.run).await?.ok_or(StoreError::NoRun { id: fence.run.0 })?;
         let mut reasons = run.skip_reasons;
-        reasons.retain(|reason| reason.op_kind != planner || !skip_reasons.iter().any(|new| new.reason == reason.reason));
+        reasons
+            .retain(|reason| reason.op_kind != planner || !skip_reasons.iter().any(|new| new.reason == reason.reason));
         reasons.extend_from_slice(skip_reasons);
         sqlx::query(sql!("runs/add_skip_reasons"))
             .bind(hex(fence.run.0))
@@ -262,8 +260,7 @@ impl PlanStore for SqliteStore {
         for row in &rows {
             let (seq_from, seq_to) = (number(row, "seq_from")?, number(row, "seq_to")?);
             let left = number(row, "ops_left")?;
-            let stretch =
-                stretch.get_or_insert_with(|| StretchOps { seq_from, seq_to, kinds: BTreeMap::new(), left });
+            let stretch = stretch.get_or_insert_with(|| StretchOps { seq_from, seq_to, kinds: BTreeMap::new(), left });
             stretch.seq_from = stretch.seq_from.min(seq_from);
             stretch.seq_to = stretch.seq_to.max(seq_to);
             stretch.kinds.insert(word(row, "kind")?, number(row, "count")?);

@@ -2,7 +2,6 @@
 
 use dream_core::id::{NamespaceId, RunId};
 use dream_core::plan::PlanHash;
-use dream_core::run::RunState;
 use dream_ports::StoreError;
 use dream_ports::run::{Request, RequestKind, RequestOutcome, Standstill, Stop};
 use sqlx::sqlite::{SqliteConnection, SqliteRow};
@@ -37,11 +36,8 @@ pub(crate) async fn standstill(
 }
 
 async fn list(connection: &mut SqliteConnection, run: RunId) -> Result<Vec<Request>, StoreError> {
-    let rows = sqlx::query(sql!("requests/list"))
-        .bind(hex(run.0))
-        .fetch_all(&mut *connection)
-        .await
-        .doing("read requests")?;
+    let rows =
+        sqlx::query(sql!("requests/list")).bind(hex(run.0)).fetch_all(&mut *connection).await.doing("read requests")?;
     let request = |row: &SqliteRow| {
         Ok(Request {
             run,
@@ -69,18 +65,7 @@ impl SqliteStore {
         let mut tx = self.write(OPERATION).await?;
         let run = find_run(&mut tx, request.run).await?.ok_or(StoreError::NoRun { id: request.run.0 })?;
         let standing = list(&mut tx, request.run).await?;
-        let has = |kind| standing.iter().any(|other| other.kind == kind);
-        let waits_for_review = run.state == RunState::AwaitingReview;
-        let outcome = match request.kind {
-            _ if run.finished_at.is_some() => RequestOutcome::RunClosed,
-            RequestKind::Approve if has(RequestKind::Reject) => RequestOutcome::TooLate,
-            RequestKind::Reject if has(RequestKind::Approve) => RequestOutcome::TooLate,
-            kind if has(kind) => RequestOutcome::AlreadyRecorded,
-            RequestKind::Approve | RequestKind::Reject if !waits_for_review => RequestOutcome::NotWaiting,
-            RequestKind::Approve | RequestKind::Reject if request.plan_hash != run.plan_hash => RequestOutcome::OtherPlan,
-            RequestKind::Unpause if !has(RequestKind::Pause) => RequestOutcome::NotWaiting,
-            _ => RequestOutcome::Recorded,
-        };
+        let outcome = request.outcome(&run, &standing);
         if outcome != RequestOutcome::Recorded {
             return Ok(outcome);
         }

@@ -400,9 +400,8 @@ impl RunStore for SqliteStore {
         if standing_run.is_none() {
             self.insert_run(&mut tx, begin, standing.now).await?;
         }
-        let fence = self
-            .take_lease(&mut tx, begin.realm, begin.namespace.id, begin.run, &begin.holder, Purpose::Run)
-            .await?;
+        let fence =
+            self.take_lease(&mut tx, begin.realm, begin.namespace.id, begin.run, &begin.holder, Purpose::Run).await?;
         sqlx::query(sql!("runs/heartbeat"))
             .bind(hex(begin.run.0))
             .bind(spell_moment(standing.now))
@@ -422,8 +421,7 @@ impl RunStore for SqliteStore {
         if is_taken || record.finished_at.is_some() {
             return Err(StoreError::LeaseLost { run });
         }
-        let fence =
-            self.take_lease(&mut tx, record.realm, record.namespace, run, holder, Purpose::Run).await?;
+        let fence = self.take_lease(&mut tx, record.realm, record.namespace, run, holder, Purpose::Run).await?;
         tx.commit().await.doing("take the lease")?;
         Ok(fence)
     }
@@ -479,7 +477,8 @@ impl RunStore for SqliteStore {
     }
 
     async fn run(&self, run: RunId) -> Result<RunRecord, StoreError> {
-        let row = sqlx::query(sql!("runs/find")).bind(hex(run.0)).fetch_optional(&self.reader).await.doing("read the run")?;
+        let row =
+            sqlx::query(sql!("runs/find")).bind(hex(run.0)).fetch_optional(&self.reader).await.doing("read the run")?;
         run_record(&row.ok_or(StoreError::NoRun { id: run.0 })?)
     }
 
@@ -495,7 +494,8 @@ impl RunStore for SqliteStore {
     }
 
     async fn counts(&self, run: RunId) -> Result<Counts, StoreError> {
-        let rows = sqlx::query(sql!("runs/counts")).bind(hex(run.0)).fetch_all(&self.reader).await.doing("count ops")?;
+        let rows =
+            sqlx::query(sql!("runs/counts")).bind(hex(run.0)).fetch_all(&self.reader).await.doing("count ops")?;
         let mut counts = Counts::new();
         for row in &rows {
             counts.entry(word(row, "kind")?).or_default().insert(word(row, "state")?, number(row, "count")?);

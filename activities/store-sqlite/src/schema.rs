@@ -6,8 +6,8 @@ use dream_core::change::{Column, Table};
 use dream_core::digest::TextKey;
 use dream_ports::StoreError;
 use dream_ports::run::{Capabilities, VectorsAt};
-use sqlx::migrate::{Migration, MigrationType, Migrator};
 use sqlx::Row as _;
+use sqlx::migrate::{Migration, MigrationType, Migrator};
 use sqlx::sqlite::SqliteConnection;
 
 use crate::error::ResultExt;
@@ -86,7 +86,11 @@ impl SqliteStore {
             dialect: "sqlite".to_owned(),
             version,
             is_migrated,
-            chunk_tables: ["chunks", "khora_chunks"].into_iter().filter(|table| has_table(table)).map(Into::into).collect(),
+            chunk_tables: ["chunks", "khora_chunks"]
+                .into_iter()
+                .filter(|table| has_table(table))
+                .map(Into::into)
+                .collect(),
             has_khora_runs: has_table("khora_dream_runs"),
             has_temporal_edges: has_table("temporal_edges"),
             has_recall_times: has("chunks", "last_accessed_at"),
@@ -105,8 +109,10 @@ impl SqliteStore {
     }
 
     async fn dimension(&self) -> Result<Option<u32>, StoreError> {
-        let bytes: Option<i64> =
-            sqlx::query_scalar(sql!("embeddings/length")).fetch_optional(&self.reader).await.doing("look at the vectors")?;
+        let bytes: Option<i64> = sqlx::query_scalar(sql!("embeddings/length"))
+            .fetch_optional(&self.reader)
+            .await
+            .doing("look at the vectors")?;
         Ok(bytes.and_then(|bytes| u32::try_from(bytes / 4).ok()))
     }
 }
@@ -115,10 +121,10 @@ pub(crate) async fn text_key(connection: &mut SqliteConnection) -> Result<TextKe
     const OPERATION: &str = "read the store's key";
     let row = sqlx::query(sql!("runs/text_key")).fetch_optional(connection).await.doing(OPERATION)?;
     let bytes: Vec<u8> = row.ok_or(StoreError::NotMigrated)?.try_get(0).doing(OPERATION)?;
-    bytes.try_into().map(TextKey).map_err(|_| StoreError::Unreadable {
-        operation: OPERATION,
-        what: "dream_meta.text_key".to_owned(),
-    })
+    bytes
+        .try_into()
+        .map(TextKey)
+        .map_err(|_| StoreError::Unreadable { operation: OPERATION, what: "dream_meta.text_key".to_owned() })
 }
 
 fn missing_columns(has: impl Fn(&str, &str) -> bool) -> Vec<(String, Column)> {

@@ -7,8 +7,8 @@ use dream_core::id::NamespaceId;
 use dream_core::rows::{Needs, Rows};
 use dream_core::undo::vector_from_bytes;
 use dream_ports::content::{
-    ChunkView, EntityView, ReferenceView, RelationshipView, Resurfaced, Snapshot, VisitChunk, VisitEntity, VisitReference,
-    VisitRelationship, VisitRow, VisitVector,
+    ChunkView, EntityView, ReferenceView, RelationshipView, Resurfaced, Snapshot, VisitChunk, VisitEntity,
+    VisitReference, VisitRelationship, VisitRow, VisitVector,
 };
 use dream_ports::run::{Capabilities, VectorsAt};
 use dream_ports::{ContentStore, StoreError};
@@ -197,7 +197,8 @@ impl Snapshot for SqliteSnapshot {
                 .await
                 .doing(OPERATION)?;
             for row in &rows {
-                let recalled_at = maybe(row, "recalled_at")?.map(|text| crate::encode::parse_moment(&text)).transpose()?;
+                let recalled_at =
+                    maybe(row, "recalled_at")?.map(|text| crate::encode::parse_moment(&text)).transpose()?;
                 recalls.push((id(row, "id")?, recalled_at));
             }
         }

@@ -47,11 +47,18 @@ async fn existing(tx: &mut Tx, statement: &'static str, ids: &[Uuid]) -> Result<
     rows.iter().map(|row| id(row, "id")).collect()
 }
 
-async fn owners(
-    tx: &mut Tx,
-    namespace: NamespaceId,
-    names: &[NameKey],
-) -> Result<BTreeMap<NameKey, Uuid>, StoreError> {
+/// Which of these entities an edge of the namespace may end at.
+async fn possible_ends(tx: &mut Tx, namespace: NamespaceId, ids: &[Uuid]) -> Result<BTreeSet<Uuid>, StoreError> {
+    let rows = sqlx::query(sql!("entities/ends"))
+        .bind(hex(namespace.0))
+        .bind(id_array(ids))
+        .fetch_all(&mut **tx)
+        .await
+        .doing(OPERATION)?;
+    rows.iter().map(|row| id(row, "id")).collect()
+}
+
+async fn owners(tx: &mut Tx, namespace: NamespaceId, names: &[NameKey]) -> Result<BTreeMap<NameKey, Uuid>, StoreError> {
     let rows = sqlx::query(sql!("entities/owners"))
         .bind(hex(namespace.0))
         .bind(spell_json(&names))
@@ -61,18 +68,8 @@ async fn owners(
     rows.iter().map(|row| Ok(((text(row, "name")?, text(row, "entity_type")?), id(row, "id")?))).collect()
 }
 
-async fn insert(
-    tx: &mut Tx,
-    namespace: NamespaceId,
-    statement: &'static str,
-    rows: &[Json],
-) -> Result<(), StoreError> {
-    sqlx::query(statement)
-        .bind(hex(namespace.0))
-        .bind(spell_json(&rows))
-        .execute(&mut **tx)
-        .await
-        .doing(OPERATION)?;
+async fn insert(tx: &mut Tx, namespace: NamespaceId, statement: &'static str, rows: &[Json]) -> Result<(), StoreError> {
+    sqlx::query(statement).bind(hex(namespace.0)).bind(spell_json(&rows)).execute(&mut **tx).await.doing(OPERATION)?;
     Ok(())
 }
 
@@ -181,11 +178,9 @@ impl TransferStore for SqliteStore {
         let ids: Vec<Uuid> = rows.iter().map(|row| row.id).collect();
         let mut known = existing(&mut tx, sql!("relationships/existing"), &ids).await?;
         let end = |row: &Row, column| row.get(column).id().unwrap_or_default();
-        let ends: Vec<Uuid> = rows
-            .iter()
-            .flat_map(|row| [end(row, Column::SourceEntityId), end(row, Column::TargetEntityId)])
-            .collect();
-        let entities = existing(&mut tx, sql!("entities/existing"), &ends).await?;
+        let ends: Vec<Uuid> =
+            rows.iter().flat_map(|row| [end(row, Column::SourceEntityId), end(row, Column::TargetEntityId)]).collect();
+        let entities = possible_ends(&mut tx, namespace, &ends).await?;
         let mut outcomes = Vec::with_capacity(rows.len());
         let mut written = Vec::new();
         for row in rows {

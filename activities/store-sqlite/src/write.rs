@@ -45,12 +45,7 @@ pub(crate) async fn images(tx: &mut Tx, namespace: NamespaceId, images: &[Image]
     Ok(())
 }
 
-async fn execute(
-    tx: &mut Tx,
-    namespace: NamespaceId,
-    statement: &'static str,
-    rows: String,
-) -> Result<(), StoreError> {
+async fn execute(tx: &mut Tx, namespace: NamespaceId, statement: &'static str, rows: String) -> Result<(), StoreError> {
     sqlx::query(statement).bind(hex(namespace.0)).bind(rows).execute(&mut **tx).await.doing("write rows")?;
     Ok(())
 }
@@ -78,8 +73,7 @@ pub(crate) async fn embeddings(tx: &mut Tx, namespace: NamespaceId, images: &[&I
     let rows: Vec<Json> =
         touched.iter().map(|image| json!({ "id": hex(image.row.id), "embedding": vector(image) })).collect();
     execute(tx, namespace, sql!("embeddings/write"), spell_json(&rows)).await?;
-    let gone: Vec<Uuid> =
-        touched.iter().filter(|image| vector(image).is_null()).map(|image| image.row.id).collect();
+    let gone: Vec<Uuid> = touched.iter().filter(|image| vector(image).is_null()).map(|image| image.row.id).collect();
     if !gone.is_empty() {
         sqlx::query(sql!("embeddings/delete")).bind(id_array(&gone)).execute(&mut **tx).await.doing("write rows")?;
     }

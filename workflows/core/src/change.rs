@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use crate::clock::Moment;
+use crate::json;
 
 macro_rules! named_variants {
     ($(#[$doc:meta])* $vis:vis enum $name:ident { $($(#[$variant_doc:meta])* $variant:ident = $text:literal),+ $(,)? }) => {
@@ -128,6 +129,57 @@ named_variants! {
     }
 }
 
+/// What kind of value a column holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ValueKind {
+    /// [`Value::Bool`].
+    Bool,
+    /// [`Value::Int`].
+    Int,
+    /// [`Value::Float`].
+    Float,
+    /// [`Value::Text`].
+    Text,
+    /// [`Value::Time`].
+    Time,
+    /// [`Value::Id`].
+    Id,
+    /// [`Value::Ids`].
+    Ids,
+    /// [`Value::Json`].
+    Json,
+    /// [`Value::Vector`].
+    Vector,
+}
+
+impl Column {
+    /// What kind of value it holds.
+    pub const fn kind(self) -> ValueKind {
+        match self {
+            Self::Name | Self::EntityType | Self::RelationshipType | Self::Description | Self::EmbeddingModel => {
+                ValueKind::Text
+            }
+            Self::Attributes | Self::Properties | Self::Metadata => ValueKind::Json,
+            Self::SourceDocumentIds | Self::SourceChunkIds => ValueKind::Ids,
+            Self::MentionCount | Self::MentionCountSeen => ValueKind::Int,
+            Self::Confidence | Self::Weight => ValueKind::Float,
+            Self::IsValid => ValueKind::Bool,
+            Self::Embedding => ValueKind::Vector,
+            Self::SourceEntityId
+            | Self::TargetEntityId
+            | Self::InvalidatedBy
+            | Self::CanonicalId
+            | Self::AbsorbedBy => ValueKind::Id,
+            Self::ValidFrom
+            | Self::ValidUntil
+            | Self::ValidTo
+            | Self::InvalidatedAt
+            | Self::CreatedAt
+            | Self::UpdatedAt => ValueKind::Time,
+        }
+    }
+}
+
 impl Table {
     /// The columns this program knows of the table, in the order in which a [`Row`] keeps them.
     pub const fn columns(self) -> &'static [Column] {
@@ -216,13 +268,18 @@ impl Value {
     /// Whether both are the same content; JSON documents are compared by content, not by spelling.
     pub fn same(&self, other: &Self) -> bool {
         match (self, other) {
-            (Self::Json(one), Self::Json(two)) => one == two || same_json(one, two),
+            (Self::Json(one), Self::Json(two)) => one == two || json::same(one, two),
             (Self::Float(one), Self::Float(two)) => one.to_bits() == two.to_bits(),
             (Self::Vector(one), Self::Vector(two)) => {
                 one.len() == two.len() && one.iter().zip(two).all(|(a, b)| a.to_bits() == b.to_bits())
             }
             _ => self == other,
         }
+    }
+
+    /// The truth value, if it is one.
+    pub const fn truth(&self) -> Option<bool> {
+        if let Self::Bool(truth) = self { Some(*truth) } else { None }
     }
 
     /// The integer, if it is one.
@@ -263,29 +320,6 @@ impl Value {
     /// Whether this is SQL null.
     pub const fn is_null(&self) -> bool {
         matches!(self, Self::Null)
-    }
-}
-
-fn same_json(one: &str, two: &str) -> bool {
-    let parsed = |text: &str| serde_json::from_str::<serde_json::Value>(text).ok();
-    match (parsed(one), parsed(two)) {
-        (Some(one), Some(two)) => same_json_values(&one, &two),
-        _ => false,
-    }
-}
-
-fn same_json_values(one: &serde_json::Value, two: &serde_json::Value) -> bool {
-    use serde_json::Value as J;
-    match (one, two) {
-        (J::Number(one), J::Number(two)) => one == two || one.as_f64() == two.as_f64(),
-        (J::Array(one), J::Array(two)) => {
-            one.len() == two.len() && one.iter().zip(two).all(|(a, b)| same_json_values(a, b))
-        }
-        (J::Object(one), J::Object(two)) => {
-            one.len() == two.len()
-                && one.iter().all(|(key, a)| two.get(key).is_some_and(|b| same_json_values(a, b)))
-        }
-        _ => one == two,
     }
 }
 
@@ -411,14 +445,6 @@ pub struct ColumnChange {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn json_is_compared_by_content() {
-        let json = |text: &str| Value::Json(text.to_owned());
-        assert!(json(r#"{"a":1,"b":[1.0]}"#).same(&json(r#"{ "b": [1], "a": 1 }"#)));
-        assert!(!json(r#"{"a":1}"#).same(&json(r#"{"a":2}"#)));
-        assert!(!json("{").same(&json("}")));
-    }
 
     #[test]
     fn every_column_of_every_table_has_its_own_bit() {

@@ -15,6 +15,7 @@ pub mod digest;
 pub mod failure;
 pub mod guard;
 pub mod id;
+pub mod json;
 pub mod mirror;
 pub mod op;
 pub mod plan;

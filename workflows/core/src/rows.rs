@@ -31,6 +31,27 @@ impl Needs {
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
+
+    /// Adds what another op needs.
+    pub fn join(&mut self, other: Self) {
+        self.rows.extend(other.rows);
+        self.embeddings.extend(other.embeddings);
+        self.edges_touching.extend(other.edges_touching);
+        self.edges_between.extend(other.edges_between);
+        self.chunks.extend(other.chunks);
+    }
+
+    /// What is needed beyond what was loaded already.
+    #[must_use]
+    pub fn beyond(&self, loaded: &Self) -> Self {
+        Self {
+            rows: &self.rows - &loaded.rows,
+            embeddings: &self.embeddings - &loaded.embeddings,
+            edges_touching: &self.edges_touching - &loaded.edges_touching,
+            edges_between: &self.edges_between - &loaded.edges_between,
+            chunks: &self.chunks - &loaded.chunks,
+        }
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -164,10 +185,10 @@ impl Editor<'_> {
         if before.value.same(&after.value) && before.spelling == after.spelling {
             return Ok(());
         }
-        let pending = self.changes.entry(key).or_insert_with(|| Pending {
-            touched_before: tracked.touched,
-            ..Pending::default()
-        });
+        let pending = self
+            .changes
+            .entry(key)
+            .or_insert_with(|| Pending { touched_before: tracked.touched, ..Pending::default() });
         tracked.touched |= key.table.bit(column);
         pending.columns.entry(column).or_insert((before, Value::Null)).1 = after.value.clone();
         row.put(column, after);
@@ -192,10 +213,10 @@ impl Editor<'_> {
     pub fn remove(&mut self, key: RowKey) -> Result<(), NotLoaded> {
         let tracked = self.rows.rows.get_mut(&key).ok_or(NotLoaded(key))?;
         let row = tracked.current.take().ok_or(NotLoaded(key))?;
-        let pending = self.changes.entry(key).or_insert_with(|| Pending {
-            touched_before: tracked.touched,
-            ..Pending::default()
-        });
+        let pending = self
+            .changes
+            .entry(key)
+            .or_insert_with(|| Pending { touched_before: tracked.touched, ..Pending::default() });
         pending.existence = Some(Existence::Removed);
         for column in key.table.columns() {
             let before = row.cell(*column).cloned().unwrap_or_default();

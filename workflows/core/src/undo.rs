@@ -10,11 +10,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
-use serde_json::json;
 use uuid::Uuid;
 
 use crate::change::{Cell, Column, Existence, Row, RowChange, RowKey, Value};
 use crate::digest::{Digester, Fingerprint};
+use crate::json;
 use crate::rows::{Editor, NotLoaded};
 
 /// Everything one op changed, as its undo row holds it.
@@ -198,32 +198,10 @@ pub fn fingerprint(value: &Value) -> Fingerprint {
         Value::Time(moment) => digester.text("time").number(moment.micros().cast_unsigned()),
         Value::Id(id) => digester.text("id").bytes(id.as_bytes()),
         Value::Ids(ids) => ids.iter().fold(digester.text("ids"), |digester, id| digester.bytes(id.as_bytes())),
-        Value::Json(text) => json_digest(digester.text("json"), text),
+        Value::Json(text) => json::digest(digester.text("json"), text),
         Value::Vector(vector) => digester.text("vector").bytes(&vector_bytes(vector)),
     };
     Fingerprint(digester.short())
-}
-
-fn json_digest(digester: Digester, text: &str) -> Digester {
-    fn walk(digester: Digester, value: &serde_json::Value) -> Digester {
-        use serde_json::Value as J;
-        match value {
-            J::Null => digester.text("null"),
-            J::Bool(truth) => digester.text("bool").number(u64::from(*truth)),
-            J::Number(number) => digester.text("number").number(number.as_f64().unwrap_or_default().to_bits()),
-            J::String(text) => digester.text("string").text(text),
-            J::Array(items) => items.iter().fold(digester.text("array").number(items.len() as u64), walk),
-            J::Object(fields) => {
-                let sorted: BTreeMap<&String, &J> = fields.iter().collect();
-                let digester = digester.text("object").number(sorted.len() as u64);
-                sorted.into_iter().fold(digester, |digester, (key, value)| walk(digester.text(key), value))
-            }
-        }
-    }
-    match serde_json::from_str(text) {
-        Ok(value) => walk(digester, &value),
-        Err(_) => digester.text("unreadable").text(text),
-    }
 }
 
 /// The little-endian bytes of a vector, as stores and undo records keep it.
@@ -246,7 +224,9 @@ pub(crate) mod cell_json {
     use base64::Engine as _;
     use base64::engine::general_purpose::STANDARD_NO_PAD;
 
-    use super::{Cell, Deserialize, Serialize, Uuid, Value, json, vector_bytes, vector_from_bytes};
+    use serde_json::json;
+
+    use super::{Cell, Deserialize, Serialize, Uuid, Value, vector_bytes, vector_from_bytes};
 
     pub(crate) fn serialize<S: Serializer>(cell: &Cell, serializer: S) -> Result<S::Ok, S::Error> {
         let mut value = match &cell.value {
