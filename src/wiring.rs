@@ -10,6 +10,7 @@ use dream_activities::embed::Embedder;
 use dream_activities::world::StoreHandle;
 use dream_core::failure::{Code, Failure};
 use dream_ports::{Store, StoreError};
+use dream_store_pg::PgStore;
 use dream_store_sqlite::SqliteStore;
 
 use crate::config::{Config, StoreConfig};
@@ -17,10 +18,18 @@ use crate::config::{Config, StoreConfig};
 /// The file that is dreamt over where nothing is configured.
 const STORE_DEFAULT: &str = "dream.db";
 
-/// Opens a store by its address.
+/// Connections of a command: one works, one renews the lease, two read.
+const COMMAND_CONNECTIONS_MAX: u32 = 4;
+
+/// Opens a store by its address, for a command.
 pub(crate) async fn open(url: &str, create: bool) -> anyhow::Result<Arc<dyn Store>> {
+    open_with(url, create, COMMAND_CONNECTIONS_MAX).await
+}
+
+async fn open_with(url: &str, create: bool, connections_max: u32) -> anyhow::Result<Arc<dyn Store>> {
     if is_postgres(url) {
-        return Err(Failure::new(Code::BackendUnsupported, "PostgreSQL is not wired yet").into());
+        let store = PgStore::open(url, connections_max).await.map_err(failure)?;
+        return Ok(Arc::new(store));
     }
     let path = sqlite_path(url);
     if !create && !path.exists() {
@@ -65,25 +74,36 @@ pub(crate) fn store_name<'a>(config: &Config, store: Option<&'a str>) -> &'a str
 pub(crate) async fn world(config: &Config, store: Option<&str>) -> anyhow::Result<World> {
     let wanted = store_config(config, store);
     let name = store_name(config, store);
-    let handle = handle(&wanted, argument(config, store)).await?;
+    let handle = handle(&wanted, argument(config, store), COMMAND_CONNECTIONS_MAX).await?;
     let stores = BTreeMap::from([(name.to_owned(), handle)]);
     assemble(config, stores)
 }
 
 /// The world of a worker: every store of the configuration, or the one that `--store` means.
-pub(crate) async fn worker_world(config: &Config, store: Option<&str>) -> anyhow::Result<World> {
-    if store.is_some() || config.stores.is_empty() {
-        return world(config, store).await;
-    }
+pub(crate) async fn worker_world(
+    config: &Config,
+    store: Option<&str>,
+    connections_max: u32,
+) -> anyhow::Result<World> {
     let mut stores = BTreeMap::new();
-    for (name, store) in &config.stores {
-        stores.insert(name.clone(), handle(&store.value, Some(name.clone())).await?);
+    if store.is_some() || config.stores.is_empty() {
+        let (wanted, name) = (store_config(config, store), store_name(config, store));
+        stores.insert(name.to_owned(), handle(&wanted, argument(config, store), connections_max).await?);
+    } else {
+        for (name, store) in &config.stores {
+            stores.insert(name.clone(), handle(&store.value, Some(name.clone()), connections_max).await?);
+        }
     }
     assemble(config, stores)
 }
 
-async fn handle(store: &StoreConfig, argument: Option<String>) -> anyhow::Result<StoreHandle> {
-    Ok(StoreHandle { store: open(&store.url, false).await?, has_graph: store.graph_url.is_some(), argument })
+async fn handle(
+    store: &StoreConfig,
+    argument: Option<String>,
+    connections_max: u32,
+) -> anyhow::Result<StoreHandle> {
+    let has_graph = store.graph_url.is_some();
+    Ok(StoreHandle { store: open_with(&store.url, false, connections_max).await?, has_graph, argument })
 }
 
 /// What `--store` has to say for a command to reach the same store: a name, or a path; an address, which may hold a

@@ -14,6 +14,12 @@ use crate::telemetry::{self, LogFormat};
 use crate::worker::{self, Tuning};
 use crate::{engine, term, wiring};
 
+/// Connections of one activity: one works, one renews the lease.
+const CONNECTIONS_PER_ACTIVITY: u32 = 2;
+
+/// Connections for readiness and requests.
+const CONNECTIONS_BESIDE: u32 = 4;
+
 #[derive(Debug, Args)]
 pub(crate) struct Worker {
     /// The queue to poll.
@@ -41,7 +47,8 @@ pub(crate) struct Worker {
 impl Worker {
     pub(crate) async fn run(self, config: &Config) -> anyhow::Result<Exit> {
         telemetry::init("info,temporalio_sdk_core=warn", self.log_format);
-        let mut world = wiring::worker_world(config, self.store.store.as_deref()).await?;
+        let connections = u32::from(self.activities_max) * CONNECTIONS_PER_ACTIVITY + CONNECTIONS_BESIDE;
+        let mut world = wiring::worker_world(config, self.store.store.as_deref(), connections).await?;
         let client = engine::connect(&world.holder).await?;
         world.has_search_attributes = engine::ensure_search_attributes(&client).await;
         let world = Arc::new(world);

@@ -379,7 +379,8 @@ impl RunStore for SqliteStore {
     async fn begin(&self, begin: &BeginRun) -> Result<Begun, StoreError> {
         let mut tx = self.write("begin the run").await?;
         let standing_run = find_run(&mut tx, begin.run).await?;
-        if let Some(run) = standing_run.as_ref().filter(|run| run.finished_at.is_some()) {
+        let closed = standing_run.as_ref().filter(|run| run.finished_at.is_some());
+        if let Some(run) = closed.filter(|run| !(begin.is_resume && run.state.may_reopen())) {
             return Ok(Begun::Closed(Box::new(run.clone())));
         }
         if begin.is_resume && standing_run.is_none() {
@@ -397,8 +398,10 @@ impl RunStore for SqliteStore {
             self.abandon_in(&mut tx, run).await?;
             abandoned.push(run);
         }
-        if standing_run.is_none() {
-            self.insert_run(&mut tx, begin, standing.now).await?;
+        match &standing_run {
+            None => self.insert_run(&mut tx, begin, standing.now).await?,
+            Some(run) if run.finished_at.is_some() => self.reopen(&mut tx, run.run, standing.now).await?,
+            Some(_) => {}
         }
         let fence =
             self.take_lease(&mut tx, begin.realm, begin.namespace.id, begin.run, &begin.holder, Purpose::Run).await?;
@@ -530,6 +533,16 @@ impl RunStore for SqliteStore {
 }
 
 impl SqliteStore {
+    /// Opens a run again that ended before its plan was done.
+    async fn reopen(&self, tx: &mut Tx, run: RunId, at: Moment) -> Result<(), StoreError> {
+        const OPERATION: &str = "open the run again";
+        for statement in [sql!("runs/reopen"), sql!("requests/delete_stops")] {
+            sqlx::query(statement).bind(hex(run.0)).execute(&mut **tx).await.doing(OPERATION)?;
+        }
+        let khora = KhoraRow { state: Some(RunState::Planning), ..KhoraRow::default() };
+        self.tell_khora(tx, run, at, &khora).await
+    }
+
     async fn abandon_in(&self, tx: &mut Tx, run: RunId) -> Result<(), StoreError> {
         let record = find_run(tx, run).await?.ok_or(StoreError::NoRun { id: run.0 })?;
         self.close_in(tx, &record, RunState::Abandoned, &Closing::default()).await
