@@ -220,6 +220,18 @@ fn companies_are_merged_precisely() {
 }
 
 #[test]
+fn the_same_companies_in_another_order_give_the_same_plan() {
+    let Some(folder) = data("companies_dev in another order") else {
+        return;
+    };
+    let mut set = companies(&folder);
+    let plan = set.plan();
+    set.records.reverse();
+    set.edges.rotate_left(1_000);
+    assert!(plan == set.plan());
+}
+
+#[test]
 fn companies_are_merged_precisely_by_their_names_alone() {
     let Some(folder) = data("companies_dev without vectors and edges") else {
         return;

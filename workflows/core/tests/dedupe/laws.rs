@@ -219,6 +219,21 @@ fn a_name_between_two_that_disagree_joins_neither_and_the_others_still_merge() {
 }
 
 #[test]
+fn a_pair_that_others_bring_together_is_not_kept_apart() {
+    let world = World::of("PERSON", &["Marie Curie", "MARIE CURIE", "M. Curie"])
+        .entity("Sorbonne", "PLACE")
+        .edge(2, 4, "WORKED_AT")
+        .edge(3, 4, "WORKED_AT");
+    let plan = world.plan();
+    let left_apart: Vec<_> = plan
+        .kept_apart
+        .iter()
+        .map(|kept| (kept.evidence.left, kept.evidence.right))
+        .collect();
+    assert_eq!((clusters(&plan), left_apart), (vec![vec![1, 2, 3]], Vec::new()));
+}
+
+#[test]
 fn four_spellings_of_one_acronym_merge_though_their_vectors_are_far_apart() {
     let names = ["DGIA", "dgia", "D.G.I.A.", "Dgia"];
     let far = [axis(), at_cosine(0.3), at_cosine(-0.2), at_cosine(0.5)];

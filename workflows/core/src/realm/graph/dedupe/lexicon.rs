@@ -261,6 +261,11 @@ pub(super) fn is_domain_end(word: &str) -> bool {
     matches!(word, "com" | "edu" | "gov" | "net" | "org")
 }
 
+/// Whether a word in front of a name is no part of it. Other languages' articles are: "Los Angeles", "La Paz".
+pub(super) fn is_leading_article(word: &str) -> bool {
+    matches!(word, "a" | "an" | "das" | "der" | "die" | "the")
+}
+
 /// Whether a word carries grammar only.
 pub(super) fn is_function_word(word: &str) -> bool {
     FUNCTION_WORDS.binary_search(&word).is_ok()

@@ -47,7 +47,7 @@ impl Neighbourhood {
         let dangling = ends.iter().filter(|ends| ends.is_none()).count();
         let mut pairs = Vec::with_capacity(edges.len() * 2);
         for (edge, ends) in edges.iter().zip(&ends) {
-            let telling = ends.filter(|(source, target)| !edge.co_occurrence && source != target);
+            let telling = ends.filter(|(source, target)| edge.relates && source != target);
             pairs.extend(
                 telling
                     .into_iter()

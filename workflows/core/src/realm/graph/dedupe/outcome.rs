@@ -2,8 +2,6 @@
 //!
 //! **Invariant:** everything listed is sorted by ids; what a bound leaves out is counted.
 
-use std::collections::BTreeMap;
-
 use super::block::{Candidates, speaks};
 use super::cluster::{Cluster, Clusters, may_change};
 use super::input::{Claim, counted};
@@ -54,18 +52,51 @@ pub(super) fn plan(
         ..DedupePlan::default()
     };
     let owners = exact_owners(scale.world);
+    let mut merged = Merged::none(scale.world);
     for cluster in &clusters.clusters {
-        match collision(scale.world, &owners, cluster) {
-            Some(collision) => plan.collisions.push(collision),
-            None => plan.merges.push(draft(scale, cluster)),
+        if let Some(collision) = collision(scale.world, &owners, cluster) {
+            plan.collisions.push(collision);
+        } else {
+            plan.merges.push(draft(scale, cluster));
+            merged.take(cluster);
         }
     }
     plan.merges.sort_unstable_by_key(|merge| merge.keep);
     plan.collisions
         .sort_unstable_by_key(|collision| (collision.keep, collision.with));
     plan.counts.entities_absorbed = plan.merges.iter().map(|merge| merge.absorb.len() as u64).sum();
-    list_kept_apart(scale, settings, weighed, &clusters.refused, &mut plan);
+    let refused = clusters
+        .refused
+        .iter()
+        .map(|pair| (KeptApartReason::ClusterDisagrees, pair));
+    let apart = refused.chain(weighed.iter().filter_map(|pair| Some((reason(scale, pair)?, pair))));
+    list_kept_apart(
+        scale,
+        settings,
+        apart.filter(|(_, pair)| !merged.has(pair)).collect(),
+        &mut plan,
+    );
     plan
+}
+
+/// Which cluster each entity merges into: a pair that others bring together is not kept apart.
+struct Merged(Vec<Option<u32>>);
+
+impl Merged {
+    fn none(world: &World) -> Self {
+        Self(vec![None; world.len()])
+    }
+
+    fn take(&mut self, cluster: &Cluster) {
+        for &member in &cluster.members {
+            self.0[member as usize] = cluster.members.first().copied();
+        }
+    }
+
+    fn has(&self, pair: &Weighed) -> bool {
+        let (left, right) = (self.0[pair.left as usize], self.0[pair.right as usize]);
+        left.is_some() && left == right
+    }
 }
 
 fn counts(scale: &Scale<'_>, weighed: &[Weighed]) -> DedupeCounts {
@@ -168,29 +199,19 @@ fn collision(world: &World, owners: &[(u64, u32)], cluster: &Cluster) -> Option<
 fn list_kept_apart(
     scale: &Scale<'_>,
     settings: &DedupeSettings,
-    weighed: &[Weighed],
-    refused: &[Weighed],
+    mut apart: Vec<(KeptApartReason, &Weighed)>,
     plan: &mut DedupePlan,
 ) {
-    let mut apart: Vec<(KeptApartReason, &Weighed)> = refused
-        .iter()
-        .map(|pair| (KeptApartReason::ClusterDisagrees, pair))
-        .collect();
-    apart.extend(weighed.iter().filter_map(|pair| Some((reason(scale, pair)?, pair))));
     apart.sort_unstable_by_key(|(reason, pair)| (worth(scale, pair), *reason, pair.left, pair.right));
-    let listed = apart.len().min(settings.kept_apart_listed_max);
-    let mut unlisted = BTreeMap::new();
-    for (reason, _) in &apart[listed..] {
-        *unlisted.entry(*reason).or_insert(0) += 1;
+    let (listed, unlisted) = apart.split_at(apart.len().min(settings.kept_apart_listed_max));
+    for (reason, _) in unlisted {
+        *plan.kept_apart_unlisted.entry(*reason).or_insert(0) += 1;
     }
-    plan.kept_apart_unlisted = unlisted;
-    plan.kept_apart = apart[..listed]
-        .iter()
-        .map(|(reason, pair)| KeptApart {
-            reason: *reason,
-            evidence: scale.evidence(pair),
-        })
-        .collect();
+    let explained = |(reason, pair): &(KeptApartReason, &Weighed)| KeptApart {
+        reason: *reason,
+        evidence: scale.evidence(pair),
+    };
+    plan.kept_apart = listed.iter().map(explained).collect();
     plan.kept_apart
         .sort_unstable_by_key(|kept| (kept.evidence.left, kept.evidence.right, kept.reason));
 }

@@ -99,8 +99,12 @@ impl Reader {
     fn plain_kind(&self, at: usize) -> Kind {
         let (word, shape) = (self.word(at), self.shape(at));
         let shouted = shape.has(Shape::UPPER) && self.tokens.has_lower;
-        if shape.has(Shape::AMPERSAND) || (lexicon::is_function_word(word) && !shouted && !shape.has(Shape::DOT_AFTER))
-        {
+        let grammar = if at == 0 {
+            lexicon::is_leading_article(word)
+        } else {
+            lexicon::is_function_word(word)
+        };
+        if shape.has(Shape::AMPERSAND) || (grammar && !shouted && !shape.has(Shape::DOT_AFTER)) {
             Kind::Function
         } else if shape.has(Shape::DIGIT) {
             Kind::Number
@@ -331,5 +335,81 @@ fn narrowed(so_far: Countries, more: Countries) -> Countries {
         0 => more,
         _ if so_far & more == 0 => so_far | more,
         _ => so_far & more,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::{Expect, expect};
+
+    use super::*;
+
+    /// Lists the tokens of a name with what each of them is.
+    #[track_caller]
+    fn check(name: &str, expected: &Expect) {
+        let mut reader = Reader::default();
+        reader.read(name, true, &mut String::new(), &mut Vec::new());
+        let kinds = reader
+            .kinds
+            .iter()
+            .enumerate()
+            .map(|(at, kind)| format!("{} {kind:?}", reader.word(at)));
+        expected.assert_eq(&kinds.collect::<Vec<_>>().join(", "));
+    }
+
+    #[test]
+    fn legal_forms_are_set_aside_at_the_end_and_at_the_beginning() {
+        check(
+            "Acme Rockets GmbH & Co. KG",
+            &expect!["acme Word, rockets Word, gmbh Legal, & Function, co Legal, kg Legal"],
+        );
+        check("Acme S. p. A.", &expect!["acme Word, s Legal, p Legal, a Legal"]);
+        check("ООО Газпром", &expect!["ооо Legal, газпром Word"]);
+        check("Medical Spa", &expect!["medical Word, spa Word"]);
+        check("palm too", &expect!["palm Word, too Word"]);
+        check("The Limited", &expect!["the Word, limited Word"]);
+        check("株式会社ソニー", &expect!["株式会社 Legal, ソニー Word"]);
+        check("goodreads.com", &expect!["goodreads Word, com Legal"]);
+        check("ASP.NET", &expect!["asp Word, net Word"]);
+    }
+
+    #[test]
+    fn generations_and_series_are_told_from_words() {
+        check(
+            "Dr. John Smith Jr.",
+            &expect!["dr Title, john Word, smith Word, jr Generation"],
+        );
+        check("Johnson & Son", &expect!["johnson Word, & Function, son Word"]);
+        check("Henry Tudor VIII", &expect!["henry Word, tudor Word, viii Number"]);
+        check("World War I", &expect!["world Word, war Word, i Number"]);
+        check("Michael I. Jordan", &expect!["michael Word, i Initial, jordan Word"]);
+        check("Xi Jinping", &expect!["xi Word, jinping Word"]);
+    }
+
+    #[test]
+    fn second_names_say_nothing_new() {
+        check(
+            "World Health Organization (WHO)",
+            &expect!["world Word, health Word, organization Word, who Alias"],
+        );
+        check(
+            "William \"Bill\" Clinton",
+            &expect!["william Word, bill Alias, clinton Word"],
+        );
+    }
+
+    #[test]
+    fn articles_count_as_grammar_only_where_they_are() {
+        check(
+            "The University of the Arts",
+            &expect!["the Function, university Word, of Function, the Function, arts Word"],
+        );
+        check("Los Angeles", &expect!["los Word, angeles Word"]);
+        check("ON Semiconductor", &expect!["on Word, semiconductor Word"]);
+        check("E. Merck", &expect!["e Initial, merck Word"]);
+        check(
+            "United States Steel",
+            &expect!["united Word, states Function, steel Word"],
+        );
     }
 }

@@ -313,6 +313,10 @@ fn joined(batches: Vec<NameBatch>) -> ReadNames {
     names
 }
 
+/// What every word weighs at least, in halvings: in a small store, where a word is in half of the names or in one of
+/// four, words should still weigh about the same.
+const RARITY_BASE: u32 = 3;
+
 /// How rare each word is: the number of halvings from all names to those that hold it.
 struct Rarity {
     hashes: Vec<u64>,
@@ -336,7 +340,7 @@ impl Rarity {
             weights: Vec::new(),
         };
         for group in all.chunk_by(|a, b| a == b) {
-            let halvings = (names / group.len()).max(1).ilog2() + 1;
+            let halvings = (names / group.len()).max(1).ilog2() + RARITY_BASE;
             rarity.hashes.push(group[0]);
             rarity.weights.push(u8::try_from(halvings).unwrap_or(u8::MAX));
         }
