@@ -8,14 +8,11 @@
 use rayon::prelude::*;
 
 use super::input::Claim;
-use super::plan::{NameRelation, Score};
+use super::plan::NameRelation;
 use super::settings::CLUSTER_MEMBERS_MAX;
 use super::weigh::{Scale, Weighed};
 use super::world::World;
 use crate::algo::union_find::UnionFind;
-
-/// Cosine below which two members of one cluster whose names both have words of their own clearly do not match.
-const MEMBERS_COSINE_MIN: Score = Score(9_700);
 
 /// A set of entities that are one thing.
 #[derive(Clone, Debug, Default)]
@@ -113,7 +110,7 @@ impl Disagreements {
                     .pairs
                     .binary_search_by_key(&(left, right), |pair| (pair.left, pair.right))
                     .is_ok();
-                let apart = !joined && disagree(&scale.weigh((left, right)), scale.world);
+                let apart = !joined && disagree(&scale.weigh((left, right)), scale);
                 table.flags[at * count + other] = apart;
                 table.flags[other * count + at] = apart;
             }
@@ -131,21 +128,23 @@ impl Disagreements {
 }
 
 /// The criterion: two members disagree when a veto stands between them, or when each name has words of its own, none
-/// of them is an acronym, and the vectors do not bring them together.
-fn disagree(pair: &Weighed, world: &World) -> bool {
+/// of them is an acronym, and their cosine does not reach the threshold.
+fn disagree(pair: &Weighed, scale: &Scale<'_>) -> bool {
     if !pair.vetoes.is_empty() {
         return true;
     }
     if pair.rule.merges() {
         return false;
     }
-    let acronym = |rank: u32| world.facts[rank as usize].acronym != 0;
+    let acronym = |rank: u32| scale.world.facts[rank as usize].acronym != 0;
     let words = &pair.names.words;
     let own_words = (words.left_only > 0 && words.right_only > 0) || pair.names.relation == NameRelation::Narrowed;
     if !own_words || acronym(pair.left) || acronym(pair.right) {
         return false;
     }
-    pair.cosine.score().is_none_or(|cosine| cosine < MEMBERS_COSINE_MIN)
+    pair.cosine
+        .score()
+        .is_none_or(|cosine| cosine < scale.threshold(pair.left))
 }
 
 /// What is done to a component in which two members disagree, one step after the other.

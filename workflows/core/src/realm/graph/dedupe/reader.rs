@@ -8,6 +8,9 @@ use super::lexicon;
 use super::name::{Kind, Marks, NameFacts, StoredToken};
 use super::text::{Shape, Tokens};
 
+/// Longest part of a legal form that is written in parts: "S. p. A.", "Sp. z o.o.".
+const FORM_PART_LETTERS_MAX: usize = 2;
+
 /// Reads names one after another, reusing its buffers.
 #[derive(Debug, Default)]
 pub(super) struct Reader {
@@ -156,8 +159,9 @@ impl Reader {
             let Some(start) = (last + 1).checked_sub(count).filter(|&start| start > 0) else {
                 continue;
             };
-            let letters: String = (start..=last).map(|at| self.word(at)).collect();
-            let spelled = letters.chars().count() == count;
+            let parts = start..=last;
+            let spelled = parts.clone().all(|at| self.word(at).len() <= FORM_PART_LETTERS_MAX);
+            let letters: String = parts.map(|at| self.word(at)).collect();
             if let Some(countries) = legal::form(&letters).filter(|_| spelled) {
                 return Some((start, countries));
             }
