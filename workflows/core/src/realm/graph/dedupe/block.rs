@@ -10,7 +10,7 @@ use rayon::prelude::*;
 
 use super::compare::{NameMatch, compare};
 use super::input::counted;
-use super::name::{Kind, Marks, NameFacts};
+use super::name::{Kind, Marks};
 use super::plan::{Family, FamilyReport, NameRelation};
 use super::rule::EXTENDED_SIMILARITY_MIN;
 use super::settings::{BLOCK_MEMBERS_MAX, PAIRS_PER_ENTITY_MAX, PREFIX_BLOCK_MEMBERS_MAX, SERIES_MEMBERS_MAX};
@@ -44,18 +44,16 @@ pub(super) struct Candidates {
 /// Runs all families of name keys.
 pub(super) fn name_candidates(world: &World) -> Candidates {
     let mut candidates = Candidates::default();
-    let untyped = |_: &World, _: u32, facts: &NameFacts| facts.folded;
-    candidates.run(world, Family::FoldedName, same_key(world, untyped));
+    // Across types, so that it can be said why the company Apple and the person Apple stay two.
     candidates.run(
         world,
-        Family::CoreName,
-        same_key(world, |world, rank, facts| typed_key(world, rank, facts.core)),
+        Family::FoldedName,
+        same_key(world, |rank| world.facts[rank as usize].folded),
     );
-    candidates.run(
-        world,
-        Family::WordBag,
-        same_key(world, |world, rank, facts| typed_key(world, rank, facts.bag)),
-    );
+    let core = |rank| typed_key(world, rank, world.facts[rank as usize].core);
+    candidates.run(world, Family::CoreName, same_key(world, core));
+    let bag = |rank| typed_key(world, rank, world.facts[rank as usize].bag);
+    candidates.run(world, Family::WordBag, same_key(world, bag));
     candidates.run(world, Family::Series, series(world));
     candidates.run(world, Family::Acronym, acronyms(world));
     candidates.run(world, Family::Initials, initials(world));
@@ -80,10 +78,14 @@ struct Member {
     side: Side,
 }
 
+/// On which side of a family an entity stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Side {
+    /// It is compared with everybody.
     Both,
+    /// It has the short form, the acronym or the initial: it is compared with long ones.
     Short,
+    /// It has the long form.
     Long,
 }
 
@@ -96,53 +98,55 @@ struct Blocks {
 }
 
 impl Candidates {
-    /// Compares the pairs of all blocks and keeps those whose names have something to say.
+    /// Compares the pairs of all blocks and adds those whose names have something to say.
     fn run(&mut self, world: &World, family: Family, blocks: Blocks) {
         let groups: Vec<&[Member]> = blocks
             .members
             .chunk_by(|a, b| a.key == b.key)
             .filter(|block| block.len() > 1)
             .collect();
-        let found: Vec<(u64, Vec<Pair>)> = groups
+        let compared: Vec<(u64, Vec<Pair>)> = groups
             .par_iter()
             .map(|block| speaking_pairs(world, family, block))
             .collect();
-        let compared = found.iter().map(|(compared, _)| compared).sum();
-        let before = self.pairs.len();
-        self.pairs.extend(found.into_iter().flat_map(|(_, pairs)| pairs));
-        self.pairs.par_sort_unstable();
-        self.pairs.dedup();
-        let pairs_max = world.len().saturating_mul(PAIRS_PER_ENTITY_MAX);
-        if self.pairs.len() > pairs_max {
-            self.truncate(world, pairs_max);
-        }
         let mut sampled_sizes = blocks.sampled;
         sampled_sizes.sort_unstable_by(|a, b| b.cmp(a));
         let blocks_sampled = sampled_sizes.len() as u64;
         sampled_sizes.truncate(SAMPLED_LISTED_MAX);
+        let blocks_compared = groups.len() as u64;
+        let pairs_compared = compared.iter().map(|(count, _)| count).sum();
+        let pairs_found = self.add(world, compared.into_iter().flat_map(|(_, pairs)| pairs).collect());
         self.families.push(FamilyReport {
             family,
-            blocks: groups.len() as u64,
-            pairs_compared: compared,
-            pairs_found: self.pairs.len().saturating_sub(before) as u64,
+            blocks: blocks_compared,
+            pairs_compared,
+            pairs_found,
             blocks_split: blocks.split,
             blocks_sampled,
             sampled_sizes,
         });
     }
 
-    /// Keeps a sample of the pairs, drawn by the hashes of their ids.
-    fn truncate(&mut self, world: &World, pairs_max: usize) {
-        self.truncated += (self.pairs.len() - pairs_max) as u64;
-        self.pairs.par_sort_by_key(|&(left, right)| {
-            (
-                hash_number(world.sample_order(left), world.sample_order(right)),
-                left,
-                right,
-            )
-        });
-        self.pairs.truncate(pairs_max);
+    /// Adds the pairs that no earlier family found, as far as the bound on all pairs allows; returns how many. Beyond
+    /// it, the new pairs are sampled by the hashes of their ids, so that closer families come first.
+    fn add(&mut self, world: &World, mut pairs: Vec<Pair>) -> u64 {
+        pairs.par_sort_unstable();
+        pairs.dedup();
+        pairs.retain(|pair| self.pairs.binary_search(pair).is_err());
+        let room = world
+            .len()
+            .saturating_mul(PAIRS_PER_ENTITY_MAX)
+            .saturating_sub(self.pairs.len());
+        if pairs.len() > room {
+            self.truncated += (pairs.len() - room) as u64;
+            let drawn = |&(left, right): &Pair| hash_number(world.sample_order(left), world.sample_order(right));
+            pairs.par_sort_by_cached_key(|pair| (drawn(pair), *pair));
+            pairs.truncate(room);
+        }
+        let found = pairs.len() as u64;
+        self.pairs.append(&mut pairs);
         self.pairs.par_sort_unstable();
+        found
     }
 }
 
@@ -186,10 +190,9 @@ pub(super) fn speaks(names: &NameMatch) -> bool {
 }
 
 /// Blocks of entities with the same key.
-fn same_key(world: &World, key_of: impl Fn(&World, u32, &NameFacts) -> u64) -> Blocks {
-    let ranks = 0..counted(world.len());
-    let members = ranks.map(|rank| Member {
-        key: key_of(world, rank, &world.facts[rank as usize]),
+fn same_key(world: &World, key_of: impl Fn(u32) -> u64) -> Blocks {
+    let members = (0..counted(world.len())).map(|rank| Member {
+        key: key_of(rank),
         rank,
         side: Side::Both,
     });

@@ -138,7 +138,8 @@ impl DedupeScorer {
     }
 
     /// Weighs all candidates and draws up the plan.
-    pub fn finish(self) -> DedupePlan {
+    pub fn finish(mut self) -> DedupePlan {
+        let mut pairs = std::mem::take(&mut self.candidates.pairs);
         let scale = Scale::new(
             &self.world,
             &self.settings,
@@ -146,11 +147,10 @@ impl DedupeScorer {
             &self.expansions,
             &self.verdicts,
         );
-        let mut pairs = self.candidates.pairs.clone();
+        let found_by_names = pairs.len();
         for group in &self.nearest.groups {
             pairs.extend(self.vectors.nearest(group, scale.threshold(group[0])));
         }
-        let found_by_names = self.candidates.pairs.len();
         pairs.par_sort_unstable();
         pairs.dedup();
         let found_by_vectors = pairs.len() - found_by_names;

@@ -9,10 +9,9 @@
 
 use std::borrow::Cow;
 
-use caseless::Caseless;
-use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
 
+use super::fold::{fold_into, normalised};
 use super::legal;
 
 /// Tokens looked at in one name; a longer name is a sentence, and its first words decide.
@@ -240,27 +239,6 @@ fn is_elision(text: &str) -> bool {
     )
 }
 
-/// NFKC without trade marks and invisible characters; borrowed where nothing changes.
-fn normalised(name: &str) -> Cow<'_, str> {
-    if name.is_ascii() {
-        return if name.contains("&amp;") {
-            Cow::Owned(name.replace("&amp;", "&"))
-        } else {
-            Cow::Borrowed(name)
-        };
-    }
-    let visible = name.chars().filter(|&letter| !is_ignorable(letter));
-    Cow::Owned(visible.nfkc().collect::<String>().replace("&amp;", "&"))
-}
-
-/// Marks of law and of layout: ™ would otherwise become the letters "TM".
-fn is_ignorable(letter: char) -> bool {
-    matches!(
-        letter,
-        '™' | '®' | '©' | '℠' | '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{2060}' | '\u{feff}' | '\u{fe0f}'
-    )
-}
-
 /// Cuts the source into runs of letters and digits of one script.
 fn split(source: &str, pieces: &mut Vec<Piece>) {
     pieces.clear();
@@ -358,49 +336,6 @@ fn sticks(letter: char, inside_word: bool, next: Option<char>) -> bool {
 fn is_ideographic(letter: char) -> bool {
     matches!(letter, '\u{1100}'..='\u{11ff}' | '\u{2e80}'..='\u{9fff}' | '\u{ac00}'..='\u{d7af}'
         | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{3ffff}')
-}
-
-/// Appends the folded form of one piece.
-fn fold_into(raw: &str, out: &mut String) {
-    if raw.is_ascii() {
-        out.extend(raw.chars().map(|letter| letter.to_ascii_lowercase()));
-        return;
-    }
-    let bare = raw
-        .chars()
-        .default_case_fold()
-        .nfd()
-        .filter(|&letter| !is_optional_mark(letter));
-    for letter in bare.nfc() {
-        match plain_latin(letter) {
-            Some(plain) => out.push_str(plain),
-            None => out.push(letter),
-        }
-    }
-}
-
-/// Diacritics that writers leave out: Latin, Greek and Cyrillic accents, Hebrew points, Arabic vowel signs.
-///
-/// The marks of Indic scripts and the voicing marks of Kana are letters in all but name and stay.
-fn is_optional_mark(letter: char) -> bool {
-    matches!(letter, '\u{300}'..='\u{36f}' | '\u{1ab0}'..='\u{1aff}' | '\u{1dc0}'..='\u{1dff}'
-        | '\u{591}'..='\u{5c7}' | '\u{64b}'..='\u{652}' | '\u{670}' | '\u{640}')
-}
-
-/// Latin letters that are a plain letter with a stroke or a ligature, which Unicode does not take apart.
-fn plain_latin(letter: char) -> Option<&'static str> {
-    Some(match letter {
-        'ø' => "o",
-        'ł' => "l",
-        'đ' | 'ð' => "d",
-        'þ' => "th",
-        'æ' => "ae",
-        'œ' => "oe",
-        'ı' => "i",
-        'ħ' => "h",
-        'ŧ' => "t",
-        _ => return None,
-    })
 }
 
 /// What the source of one token looks like.
