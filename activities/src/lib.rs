@@ -1,1 +1,27 @@
+//! The side that touches the world: load, let the core decide, write.
+//!
+//! One activity, one file; each is an async function over a [`World`] that the Temporal worker and the local engine call
+//! alike.
+//!
+//! **Invariant:** an activity never decides what to change. If an `if` here is about memories, it is in the wrong crate.
 
+#![forbid(unsafe_code)]
+
+pub mod apply;
+pub mod audit;
+pub mod begin;
+pub mod embed;
+pub mod facts;
+pub mod failure;
+pub mod lease;
+pub mod plan;
+pub mod report;
+pub mod requests;
+pub mod seal;
+pub mod sink;
+pub mod sweep;
+pub mod temporal;
+pub mod undo;
+pub mod world;
+
+pub use world::World;

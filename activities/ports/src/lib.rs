@@ -1,1 +1,28 @@
+//! Ports: what the activities ask of a store, and how a store says no.
+//!
+//! A store loads rows locked and writes images; it never decides what to change. Where a port says "in one transaction",
+//! all of it is committed or none.
+//!
+//! **Invariant:** no SQL, no driver type and no engine type is named here. A new need of an activity is a method on the trait
+//! whose subject it is; both stores implement it, and the behavioural suite tries it on both.
 
+#![forbid(unsafe_code)]
+
+pub mod apply;
+pub mod content;
+pub mod error;
+pub mod plan;
+pub mod run;
+pub mod transfer;
+
+pub use apply::ApplyStore;
+pub use content::{ContentStore, Snapshot};
+pub use error::StoreError;
+pub use plan::PlanStore;
+pub use run::RunStore;
+pub use transfer::TransferStore;
+
+/// Everything a store offers.
+pub trait Store: RunStore + PlanStore + ApplyStore + ContentStore + TransferStore {}
+
+impl<S: RunStore + PlanStore + ApplyStore + ContentStore + TransferStore> Store for S {}

@@ -5,6 +5,8 @@
 
 pub mod cosine;
 pub mod edit;
+pub mod pagerank;
+pub mod quantile;
 pub mod ragged;
 pub mod stable_hash;
 pub mod union_find;

@@ -1,3 +1,3 @@
-//! The realms: what differs between one memory and another.
+//! The realms: what differs between one memory and another. Plan, seal, guard, apply, undo and reports are not here.
 
 pub mod graph;

@@ -91,13 +91,17 @@ pub fn cosine(left: &[f32], left_inverse_norm: f32, right: &[f32], right_inverse
     Score::from_unit(raw * f64::from(left_inverse_norm) * f64::from(right_inverse_norm))
 }
 
+/// The cosine of two vectors; `None` if their lengths differ or one has no direction.
+pub fn between(left: &[f32], right: &[f32]) -> Option<Score> {
+    if left.len() != right.len() {
+        return None;
+    }
+    Some(cosine(left, inverse_norm(left)?, right, inverse_norm(right)?))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn between(left: &[f32], right: &[f32]) -> Option<Score> {
-        Some(cosine(left, inverse_norm(left)?, right, inverse_norm(right)?))
-    }
 
     #[test]
     fn a_vector_agrees_with_itself_and_with_its_multiples() {

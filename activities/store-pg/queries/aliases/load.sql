@@ -1,0 +1,6 @@
+-- queries/aliases/load.sql
+select absorbed_id as id, name, entity_type, canonical_id, mention_count_seen, absorbed_by
+  from dream.alias
+ where absorbed_id = any ($2) and namespace_id = $1
+ order by absorbed_id
+   for update

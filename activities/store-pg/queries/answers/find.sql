@@ -1,0 +1,2 @@
+-- queries/answers/find.sql
+select question, model, vector from dream.answer where question = any ($1)

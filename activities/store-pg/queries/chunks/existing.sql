@@ -1,0 +1,2 @@
+-- queries/chunks/existing.sql
+select id from chunks where id = any ($1)

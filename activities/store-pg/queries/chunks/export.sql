@@ -1,0 +1,5 @@
+-- queries/chunks/export.sql
+select id, document_id, content, coalesce(created_at, 'epoch') as created_at, last_accessed_at
+  from chunks
+ where namespace_id = $1
+ order by id

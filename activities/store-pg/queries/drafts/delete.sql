@@ -1,0 +1,2 @@
+-- queries/drafts/delete.sql
+delete from dream.draft where run_id = any ($1)

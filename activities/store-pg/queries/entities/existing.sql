@@ -1,0 +1,2 @@
+-- queries/entities/existing.sql
+select id from entities where id = any ($1)

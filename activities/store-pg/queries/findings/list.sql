@@ -1,0 +1,2 @@
+-- queries/findings/list.sql
+select kind, ordinal, payload from dream.finding where run_id = $1 order by kind, ordinal

@@ -1,0 +1,2 @@
+-- queries/ops/find.sql
+select run_id, seq, draft, state, reason, numbers, review from dream.op where op_id = $1

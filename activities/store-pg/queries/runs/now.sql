@@ -1,0 +1,2 @@
+-- queries/runs/now.sql
+select clock_timestamp() as now

@@ -1,0 +1,3 @@
+-- queries/steps/done.sql
+insert into dream.step (run_id, name, epoch, summary) values ($1, $2, $3, $4)
+on conflict (run_id, name) do update set epoch = excluded.epoch, summary = excluded.summary

@@ -1,0 +1,6 @@
+-- queries/temporal_edges/load.sql
+select id, source_entity_id, target_entity_id, relationship_type, is_valid
+  from temporal_edges
+ where id = any ($2) and namespace_id = $1
+ order by id
+   for update

@@ -1,0 +1,2 @@
+-- queries/touched/delete.sql
+delete from dream.touched where run_id = any ($1)

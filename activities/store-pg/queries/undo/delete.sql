@@ -1,0 +1,2 @@
+-- queries/undo/delete.sql
+delete from dream.undo where run_id = any ($1)

@@ -1,0 +1,2 @@
+-- queries/undo/mark.sql
+update dream.undo set undone_at = $2 where op_id = any ($1)

@@ -1,0 +1,42 @@
+//! Retention: closed runs go with everything they left, once they are too old or too many.
+
+use dream_core::clock::Moment;
+use dream_core::id::RunId;
+use dream_ports::StoreError;
+use uuid::Uuid;
+
+use crate::encode::Timestamptz;
+use crate::error::ResultExt;
+use crate::records::get;
+use crate::{PgStore, query, sql};
+
+/// Runs that one transaction deletes. A run may have left a million rows, and a transaction must stay within its time.
+const RUNS_PER_SWEEP_MAX: i64 = 10;
+
+impl PgStore {
+    pub(crate) async fn sweep_runs(&self, before: Moment, runs_max: u32) -> Result<Vec<RunId>, StoreError> {
+        const OPERATION: &str = "sweep old runs";
+        let mut tx = self.write(OPERATION).await?;
+        let rows = query(sql!("runs/sweep_candidates"))
+            .bind(Timestamptz::from(before))
+            .bind(i64::from(runs_max))
+            .bind(RUNS_PER_SWEEP_MAX)
+            .fetch_all(&mut *tx)
+            .await
+            .doing(OPERATION)?;
+        let runs = rows.iter().map(|row| get(row, "run_id")).collect::<Result<Vec<Uuid>, _>>()?;
+        let statements = [
+            sql!("touched/delete"),
+            sql!("outbox/delete"),
+            sql!("undo/delete"),
+            sql!("ops/delete"),
+            sql!("drafts/delete"),
+            sql!("runs/delete"),
+        ];
+        for statement in statements {
+            query(statement).bind(&runs).execute(&mut *tx).await.doing(OPERATION)?;
+        }
+        tx.commit().await.doing(OPERATION)?;
+        Ok(runs.into_iter().map(RunId).collect())
+    }
+}

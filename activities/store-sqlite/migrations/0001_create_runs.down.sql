@@ -1,0 +1,9 @@
+drop table dream_control;
+drop table dream_request;
+drop table dream_op;
+drop table dream_draft;
+drop table dream_finding;
+drop table dream_step;
+drop table dream_run;
+drop table dream_lease;
+drop table dream_meta;

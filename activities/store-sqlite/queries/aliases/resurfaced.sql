@@ -1,0 +1,17 @@
+-- queries/aliases/resurfaced.sql
+-- Absorbed entities whose row lives again, was mentioned again, or has a live edge again.
+select * from (
+    select a.absorbed_id, a.canonical_id, e.name, coalesce(e.entity_type, 'CONCEPT') as entity_type,
+           e.valid_until is null or datetime(e.valid_until) > datetime(?2) as is_live,
+           coalesce(e.mention_count, 1) as mention_count, a.mention_count_seen, e.updated_at,
+           coalesce(e.source_document_ids, '[]') as source_document_ids,
+           (select count(*) from relationships r
+             where r.namespace_id = ?1 and (r.source_entity_id = a.absorbed_id or r.target_entity_id = a.absorbed_id)
+               and r.valid_to is null and r.invalidated_at is null
+               and (r.valid_until is null or datetime(r.valid_until) > datetime(?2))) as edges_live
+      from dream_alias a
+      join entities e on e.id = a.absorbed_id
+     where a.namespace_id = ?1
+)
+ where is_live or mention_count > mention_count_seen or edges_live > 0
+ order by absorbed_id

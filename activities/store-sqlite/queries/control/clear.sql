@@ -1,0 +1,2 @@
+-- queries/control/clear.sql
+delete from dream_control where namespace_id = ?1

@@ -1,0 +1,2 @@
+-- queries/drafts/delete.sql
+delete from dream_draft where run_id = ?1

@@ -1,0 +1,3 @@
+-- queries/drafts/delete_others.sql
+-- Drafts of attempts that were given up.
+delete from dream_draft where run_id = ?1 and planner = ?2 and epoch <> ?3

@@ -1,0 +1,3 @@
+-- queries/entities/ends.sql
+-- Which of these entities an edge of this namespace may end at.
+select id from entities where namespace_id = ?1 and id in (select value from json_each(?2))

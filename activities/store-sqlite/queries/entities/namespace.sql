@@ -1,0 +1,2 @@
+-- queries/entities/namespace.sql
+select namespace_id from entities where id = ?1

@@ -1,0 +1,2 @@
+-- queries/findings/delete.sql
+delete from dream_finding where run_id = ?1 and kind = ?2

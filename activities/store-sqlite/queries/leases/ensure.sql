@@ -1,0 +1,2 @@
+-- queries/leases/ensure.sql
+insert into dream_lease (realm, namespace_id, epoch) values (?1, ?2, 0) on conflict do nothing

@@ -1,0 +1,5 @@
+-- queries/ops/settle.sql
+update dream_op
+   set state = x.value ->> 'state', reason = x.value ->> 'reason', numbers = x.value ->> 'numbers', applied_at = ?3
+  from json_each(?2) x
+ where run_id = ?1 and seq = x.value ->> 'seq'

@@ -1,0 +1,2 @@
+-- queries/relationships/namespace.sql
+select namespace_id from relationships where id = ?1

@@ -1,0 +1,2 @@
+-- queries/requests/list.sql
+select kind, by_whom, plan_hash from dream_request where run_id = ?1 order by kind

@@ -1,0 +1,4 @@
+-- queries/runs/open.sql
+select run_id, state, waiting_for is not null as is_waiting, heartbeat_at
+  from dream_run
+ where realm = ?1 and namespace_id = ?2 and finished_at is null

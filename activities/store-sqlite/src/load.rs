@@ -1,0 +1,139 @@
+//! Loading the rows that a group needs, inside of its transaction.
+
+use dream_core::change::{Cell, Column, Row, Table, Value};
+use dream_core::id::NamespaceId;
+use dream_core::rows::{Needs, Rows};
+use dream_core::undo::vector_from_bytes;
+use dream_ports::StoreError;
+use dream_ports::run::Capabilities;
+use sqlx::AssertSqlSafe;
+use sqlx::sqlite::SqliteRow;
+use uuid::Uuid;
+
+use crate::encode::{cell, hex, id_array};
+use crate::error::ResultExt;
+use crate::runs::{Tx, id, spell_json};
+use crate::sql;
+
+const OPERATION: &str = "load rows";
+
+/// Loads what is needed. Rows that do not exist are simply not there afterwards.
+pub(crate) async fn load(
+    capabilities: &Capabilities,
+    tx: &mut Tx,
+    namespace: NamespaceId,
+    needs: &Needs,
+    rows: &mut Rows,
+) -> Result<(), StoreError> {
+    for table in Table::ALL {
+        if *table == Table::TemporalEdges && !capabilities.has_temporal_edges {
+            continue;
+        }
+        let ids: Vec<Uuid> = needs.rows.iter().filter(|key| key.table == *table).map(|key| key.id).collect();
+        if !ids.is_empty() {
+            load_rows(tx, namespace, *table, load_statement(*table), id_array(&ids), rows).await?;
+        }
+    }
+    if !needs.edges_touching.is_empty() {
+        let ids = id_array(&needs.edges_touching);
+        load_rows(tx, namespace, Table::Relationships, sql!("relationships/load_touching"), ids.clone(), rows).await?;
+        if capabilities.has_temporal_edges {
+            let statement = sql!("temporal_edges/load_touching");
+            load_rows(tx, namespace, Table::TemporalEdges, statement, ids, rows).await?;
+        }
+    }
+    if !needs.edges_between.is_empty() {
+        let pairs: Vec<[String; 2]> =
+            needs.edges_between.iter().map(|(source, target)| [hex(*source), hex(*target)]).collect();
+        let statement = sql!("relationships/load_between");
+        load_rows(tx, namespace, Table::Relationships, statement, spell_json(&pairs), rows).await?;
+    }
+    load_embeddings(tx, needs, rows).await?;
+    load_live_chunks(tx, namespace, capabilities, needs, rows).await
+}
+
+const fn load_statement(table: Table) -> &'static str {
+    match table {
+        Table::Entities => sql!("entities/load"),
+        Table::Relationships => sql!("relationships/load"),
+        Table::TemporalEdges => sql!("temporal_edges/load"),
+        Table::Aliases => sql!("aliases/load"),
+    }
+}
+
+async fn load_rows(
+    tx: &mut Tx,
+    namespace: NamespaceId,
+    table: Table,
+    statement: &'static str,
+    ids: String,
+    rows: &mut Rows,
+) -> Result<(), StoreError> {
+    let found = sqlx::query(statement).bind(hex(namespace.0)).bind(ids).fetch_all(&mut **tx).await.doing(OPERATION)?;
+    for row in &found {
+        rows.load(table_row(table, row)?);
+    }
+    Ok(())
+}
+
+/// A row of a table, without its vector.
+pub(crate) fn table_row(table: Table, found: &SqliteRow) -> Result<Row, StoreError> {
+    let mut row = Row::empty(table, id(found, "id")?);
+    for column in table.columns().iter().filter(|column| **column != Column::Embedding) {
+        row.put(*column, cell(found, *column)?);
+    }
+    Ok(row)
+}
+
+async fn load_embeddings(tx: &mut Tx, needs: &Needs, rows: &mut Rows) -> Result<(), StoreError> {
+    if needs.embeddings.is_empty() {
+        return Ok(());
+    }
+    let found = sqlx::query(sql!("embeddings/load"))
+        .bind(id_array(&needs.embeddings))
+        .fetch_all(&mut **tx)
+        .await
+        .doing(OPERATION)?;
+    for row in &found {
+        rows.load_embedding(id(row, "id")?, cell(row, Column::Embedding)?);
+    }
+    Ok(())
+}
+
+async fn load_live_chunks(
+    tx: &mut Tx,
+    namespace: NamespaceId,
+    capabilities: &Capabilities,
+    needs: &Needs,
+    rows: &mut Rows,
+) -> Result<(), StoreError> {
+    if needs.chunks.is_empty() {
+        return Ok(());
+    }
+    let found = sqlx::query(AssertSqlSafe(over_chunks(sql!("chunks/live"), capabilities)))
+        .bind(hex(namespace.0))
+        .bind(id_array(&needs.chunks))
+        .fetch_all(&mut **tx)
+        .await
+        .doing(OPERATION)?;
+    let live = found.iter().map(|row| id(row, "id")).collect::<Result<Vec<_>, _>>()?;
+    rows.load_live_chunks(live);
+    Ok(())
+}
+
+/// The statement with the chunk tables that this file has in place of `chunks_of_store`. Only constants are put in.
+pub(crate) fn over_chunks(statement: &str, capabilities: &Capabilities) -> String {
+    let has = |table: &str| capabilities.chunk_tables.iter().any(|known| known == table);
+    let tables = match (has("chunks"), has("khora_chunks")) {
+        (true, true) => "(select id, namespace_id from chunks union all select id, namespace_id from khora_chunks)",
+        (true, false) => "chunks",
+        (false, true) => "khora_chunks",
+        (false, false) => "(select null as id, null as namespace_id where false)",
+    };
+    statement.replace("chunks_of_store c", &format!("{tables} c"))
+}
+
+/// A vector out of its bytes, for callers that stream them.
+pub(crate) fn vector_cell(bytes: &[u8]) -> Cell {
+    vector_from_bytes(bytes).map_or(Value::Null, Value::Vector).into()
+}

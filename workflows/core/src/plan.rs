@@ -1,0 +1,83 @@
+//! Sealing a plan: from the drafts of all planners to ops in an order, with a hash.
+//!
+//! Ops are ordered by cluster, then by stage, so that all ops on one entity stand next to each other and fall into one
+//! group. The hash says what will be done and by which rule, and nothing else.
+//!
+//! **Invariant:** the same drafts give the same ops and the same hash, in whatever order they come.
+
+use std::collections::BTreeSet;
+
+use serde::{Deserialize, Serialize};
+
+use crate::digest::Digester;
+use crate::id::{ContentKey, RunId, hex};
+use crate::op::{Draft, Op};
+
+/// Most ops one run may hold. A namespace that needs more is consolidated over several nights; beyond this the plan of one
+/// run is nothing a person could look through, and its undo nothing anybody could take back in an evening.
+pub const OPS_PER_RUN_MAX: usize = 250_000;
+
+/// SHA-256 over a plan, as 64 hexadecimal digits.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct PlanHash(pub String);
+
+impl std::fmt::Display for PlanHash {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// A sealed plan.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Plan {
+    /// In the order of their places, which begin at 1.
+    pub ops: Vec<Op>,
+    /// What the ops will do, as a hash.
+    pub hash: PlanHash,
+    /// Drafts that found no room under [`OPS_PER_RUN_MAX`].
+    pub dropped: usize,
+}
+
+/// Seals the drafts of a run.
+pub fn seal(run: RunId, drafts: Vec<Draft>) -> Plan {
+    seal_capped(run, drafts, OPS_PER_RUN_MAX)
+}
+
+fn seal_capped(run: RunId, drafts: Vec<Draft>, ops_max: usize) -> Plan {
+    let mut keyed: Vec<(ContentKey, Draft)> = drafts.into_iter().map(|draft| (draft.content_key(), draft)).collect();
+    keyed.sort_by(|(one_key, one), (two_key, two)| {
+        let place = |draft: &Draft| (draft.intent.cluster(), draft.kind.stage());
+        place(one).cmp(&place(two)).then(one_key.cmp(two_key))
+    });
+    keyed.dedup_by(|(one, _), (two, _)| one == two);
+    let found = keyed.len();
+    cut_between_clusters(&mut keyed, ops_max);
+    let dropped = found - keyed.len();
+    let sealed: BTreeSet<ContentKey> = keyed.iter().map(|(key, _)| *key).collect();
+    let ops = keyed
+        .into_iter()
+        .map(|(_, draft)| draft)
+        .zip(1..)
+        .map(|(draft, seq)| Op::seal(run, seq, draft))
+        .collect();
+    Plan { ops, hash: plan_hash(&sealed), dropped }
+}
+
+fn cut_between_clusters(keyed: &mut Vec<(ContentKey, Draft)>, ops_max: usize) {
+    if keyed.len() <= ops_max {
+        return;
+    }
+    let cluster = |position: usize| keyed[position].1.intent.cluster();
+    let mut end = ops_max;
+    while end > 0 && cluster(end - 1) == cluster(end) {
+        end -= 1;
+    }
+    keyed.truncate(end);
+}
+
+/// SHA-256 over the content keys of a plan in their order.
+pub fn plan_hash(content: &BTreeSet<ContentKey>) -> PlanHash {
+    let digester = content.iter().fold(Digester::new("dream/plan/1"), |digester, key| digester.bytes(&key.0));
+    PlanHash(hex(&digester.finish()))
+}

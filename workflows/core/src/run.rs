@@ -1,0 +1,479 @@
+//! A run: what it is asked to do, the states it goes through, and whether it may start.
+//!
+//! **Invariant:** whether a run may start is decided here, from what the store says of its target and the time by the
+//! store's clock; stores and engines only carry the decision out.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use crate::change::named_variants;
+use crate::clock::Moment;
+use crate::id::RunId;
+use crate::op::{OpKind, Reason};
+
+/// How long the lease on a target lasts from its last renewal. Long against a group (at most a few hundred milliseconds)
+/// and against the 15 seconds between renewals, short against the patience of somebody whose worker died.
+pub const LEASE_TERM_SECONDS: i64 = 60;
+
+/// Without a sign of life for this long an open run counts as stuck.
+pub const STUCK_AFTER_SECONDS: i64 = 600;
+
+named_variants! {
+    /// The kinds of memory a run can dream over.
+    pub enum Realm {
+        /// A Khora namespace.
+        Graph = "graph",
+    }
+}
+
+named_variants! {
+    /// What a run may do.
+    #[derive(JsonSchema)]
+    pub enum Mode {
+        /// Plans and reports.
+        #[schemars(rename = "dry-run")]
+        DryRun = "dry-run",
+        /// Plans and carries out.
+        #[schemars(rename = "apply")]
+        Apply = "apply",
+        /// Plans, waits for a person, and carries out what was approved.
+        #[schemars(rename = "review")]
+        Review = "review",
+    }
+}
+
+impl Mode {
+    /// Whether a run in this mode may change memories.
+    pub const fn may_write(self) -> bool {
+        matches!(self, Self::Apply | Self::Review)
+    }
+}
+
+named_variants! {
+    /// Where a run stands.
+    pub enum RunState {
+        /// Auditing and planning.
+        Planning = "planning",
+        /// The plan waits for a person.
+        AwaitingReview = "awaiting_review",
+        /// A question waits for somebody else's model.
+        AwaitingClient = "awaiting_client",
+        /// Carrying out.
+        Applying = "applying",
+        /// Done.
+        Completed = "completed",
+        /// Ended by an error.
+        Failed = "failed",
+        /// Ended by a person.
+        Cancelled = "cancelled",
+        /// Ended because an op would have had a forbidden effect.
+        AbortedSafety = "aborted_safety",
+        /// Closed without being finished.
+        Abandoned = "abandoned",
+        /// Done, and all of it taken back.
+        Undone = "undone",
+        /// Done, and some of it taken back.
+        PartlyUndone = "partly_undone",
+    }
+}
+
+impl RunState {
+    /// Whether a run in this state still has something to do.
+    pub const fn is_open(self) -> bool {
+        matches!(self, Self::Planning | Self::AwaitingReview | Self::AwaitingClient | Self::Applying)
+    }
+
+    /// The word that Khora's own run table has for this state.
+    pub const fn in_khoras_words(self) -> &'static str {
+        match self {
+            Self::Planning | Self::AwaitingReview | Self::AwaitingClient => "planning",
+            Self::Applying => "applying",
+            Self::Completed | Self::Undone | Self::PartlyUndone | Self::Cancelled => "completed",
+            Self::Failed | Self::Abandoned => "failed",
+            Self::AbortedSafety => "aborted_safety",
+        }
+    }
+}
+
+named_variants! {
+    /// Who started a run.
+    #[derive(JsonSchema)]
+    pub enum Trigger {
+        /// A person or a program.
+        #[schemars(rename = "manual")]
+        Manual = "manual",
+        /// A schedule or a timer.
+        #[schemars(rename = "schedule")]
+        Schedule = "schedule",
+    }
+}
+
+/// Which rows a run may change. It may look at all of them.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Scope {
+    /// Only rows written at or after this moment.
+    #[schemars(with = "Option<String>")]
+    pub since: Option<Moment>,
+    /// Only rows written before this moment.
+    #[schemars(with = "Option<String>")]
+    pub until: Option<Moment>,
+    /// Only these entities, and relationships that touch them.
+    pub entity_ids: Option<Vec<Uuid>>,
+    /// Only entities and relationships extracted from these documents.
+    pub document_ids: Option<Vec<Uuid>>,
+}
+
+/// Most ids one scope may list: what a workflow's input can carry within the payload bound.
+pub const SCOPE_IDS_MAX: usize = 1_000;
+
+/// Types that a namespace is expected to hold.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Expertise {
+    /// Declared entity types: names, or objects with a `name`.
+    pub entity_types: Vec<DeclaredType>,
+    /// Declared relationship types: names, or objects with a `name`.
+    pub relationship_types: Vec<DeclaredType>,
+}
+
+/// One declared type.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum DeclaredType {
+    /// By name.
+    Name(String),
+    /// By an object that has a name, and more that is of no interest here.
+    Object {
+        /// The name.
+        name: String,
+    },
+}
+
+impl DeclaredType {
+    /// Its name.
+    pub fn name(&self) -> &str {
+        match self {
+            Self::Name(name) | Self::Object { name } => name,
+        }
+    }
+}
+
+/// What a run is asked to do. This is the input of the workflow `Dream`, as JSON.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct DreamInput {
+    /// The kind of memory: `graph`.
+    #[serde(default = "default_realm")]
+    pub realm: String,
+    /// The store, by its name in the worker's configuration.
+    #[serde(default = "default_store")]
+    pub store: String,
+    /// The namespace, by its stable id or its row id.
+    pub namespace: String,
+    /// `dry-run`, `apply` or `review`; the worker's configured default if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mode: Option<Mode>,
+    /// Which rows may change.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scope: Option<Scope>,
+    /// The ops to run, by wire name; all that are switched on if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ops: Option<Vec<String>>,
+    /// Goes on with this run where it stopped.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resume_from: Option<Uuid>,
+    /// Carries out the plan that this dry run sealed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub plan_of: Option<Uuid>,
+    /// Refuses to apply any other plan than the one with this hash.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expected_plan_hash: Option<String>,
+    /// Declared types, for the schema drift report.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expertise: Option<Expertise>,
+    /// Runs although `KHORA_DREAM_ENABLED` is off.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub enable: bool,
+    /// Removes references although more than half of them look dead.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub force_liveness: bool,
+    /// How long a review waits, in seconds; seven days if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub review_wait_seconds: Option<u64>,
+    /// Who started it.
+    #[serde(default = "default_trigger")]
+    pub trigger: Trigger,
+    /// The id of the run; made by the engine if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run_id: Option<Uuid>,
+}
+
+fn default_realm() -> String {
+    Realm::Graph.as_str().to_owned()
+}
+
+fn default_store() -> String {
+    "default".to_owned()
+}
+
+const fn default_trigger() -> Trigger {
+    Trigger::Manual
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
+const fn is_false(flag: &bool) -> bool {
+    !*flag
+}
+
+impl DreamInput {
+    /// An input that names a namespace and leaves the rest to defaults.
+    pub fn of_namespace(namespace: impl Into<String>) -> Self {
+        Self {
+            realm: default_realm(),
+            store: default_store(),
+            namespace: namespace.into(),
+            mode: None,
+            scope: None,
+            ops: None,
+            resume_from: None,
+            plan_of: None,
+            expected_plan_hash: None,
+            expertise: None,
+            enable: false,
+            force_liveness: false,
+            review_wait_seconds: None,
+            trigger: Trigger::Manual,
+            run_id: None,
+        }
+    }
+
+    /// Checks everything that can be checked without a store; answers the namespace id as it was given.
+    pub fn check(&self) -> Result<Uuid, InvalidInput> {
+        if self.realm != Realm::Graph.as_str() {
+            return Err(InvalidInput::Realm);
+        }
+        let namespace = Uuid::parse_str(self.namespace.trim()).map_err(|_| InvalidInput::Namespace)?;
+        for (position, op) in self.ops.iter().flatten().enumerate() {
+            op.parse::<OpKind>().map_err(|_| InvalidInput::Op { position: position + 1 })?;
+        }
+        if let Some(scope) = &self.scope {
+            let ids = scope.entity_ids.iter().chain(&scope.document_ids).map(Vec::len).sum::<usize>();
+            if ids > SCOPE_IDS_MAX {
+                return Err(InvalidInput::ScopeTooLarge { ids });
+            }
+            if scope.since.zip(scope.until).is_some_and(|(since, until)| since >= until) {
+                return Err(InvalidInput::ScopeEmpty);
+            }
+        }
+        if self.resume_from.is_some() && self.plan_of.is_some() {
+            return Err(InvalidInput::ResumeAndPlanOf);
+        }
+        if self.expected_plan_hash.as_ref().is_some_and(|hash| hash.parse::<crate::id::ContentKey>().is_err()) {
+            return Err(InvalidInput::PlanHash);
+        }
+        Ok(namespace)
+    }
+
+    /// The ops asked for by name; none if all are meant.
+    pub fn requested_ops(&self) -> Option<Vec<OpKind>> {
+        self.ops.as_ref().map(|ops| ops.iter().filter_map(|op| op.parse().ok()).collect())
+    }
+}
+
+/// Why an input cannot be used. It names the field and never repeats what stood there.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum InvalidInput {
+    /// The JSON does not fit.
+    #[error("the input does not fit: {advice}")]
+    Shape {
+        /// Which field, and what is expected there.
+        advice: String,
+    },
+    /// No such realm.
+    #[error("realm: only \"graph\" is known")]
+    Realm,
+    /// Not an id.
+    #[error("namespace: expected a UUID")]
+    Namespace,
+    /// Not an op.
+    #[error("ops: entry {position} is no op of this realm; docs/operating.md lists them")]
+    Op {
+        /// Counted from 1.
+        position: usize,
+    },
+    /// Too many ids.
+    #[error("scope: {ids} ids, at most {SCOPE_IDS_MAX} fit; use since and until")]
+    ScopeTooLarge {
+        /// How many there were.
+        ids: usize,
+    },
+    /// Nothing can lie in it.
+    #[error("scope: since must lie before until")]
+    ScopeEmpty,
+    /// Two plans at once.
+    #[error("resume_from and plan_of exclude each other")]
+    ResumeAndPlanOf,
+    /// Not a hash.
+    #[error("expected_plan_hash: expected 64 hexadecimal digits")]
+    PlanHash,
+}
+
+/// Who holds a target, as the store says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Lease {
+    /// The run.
+    pub run: RunId,
+    /// The worker.
+    pub holder: String,
+    /// When it ends unless renewed.
+    pub expires_at: Moment,
+}
+
+/// A run of the target that was not closed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OpenRun {
+    /// The run.
+    pub run: RunId,
+    /// Where it stands.
+    pub state: RunState,
+    /// Whether it waits for a person or a client; such a run holds no lease and blocks nobody.
+    pub is_waiting: bool,
+    /// Its last sign of life.
+    pub heartbeat_at: Moment,
+}
+
+/// What a target looks like to a run that wants to start.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Standing {
+    /// The time by the store's clock.
+    pub now: Moment,
+    /// Who holds it.
+    pub lease: Option<Lease>,
+    /// Runs that were not closed, this one included.
+    pub open_runs: Vec<OpenRun>,
+}
+
+/// Whether a run may start.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Admission {
+    /// It may, once these dead runs are closed.
+    Admit {
+        /// Runs that died while they planned; nothing of them is left to lose.
+        abandon: Vec<RunId>,
+    },
+    /// Somebody works on the target.
+    Locked {
+        /// The run.
+        run: RunId,
+        /// The worker, where known.
+        holder: Option<String>,
+    },
+    /// A run died while it applied; a person decides.
+    Stuck {
+        /// The run.
+        run: RunId,
+        /// Since its last sign of life.
+        silent_seconds: i64,
+    },
+}
+
+/// Decides whether `run` may take the target.
+pub fn admit(run: RunId, standing: &Standing) -> Admission {
+    if let Some(lease) = &standing.lease
+        && lease.run != run
+        && lease.expires_at > standing.now
+    {
+        return Admission::Locked { run: lease.run, holder: Some(lease.holder.clone()) };
+    }
+    let mut abandon = Vec::new();
+    for open in standing.open_runs.iter().filter(|open| open.run != run && !open.is_waiting) {
+        let silent_seconds = standing.now.seconds_since(open.heartbeat_at);
+        if silent_seconds < STUCK_AFTER_SECONDS {
+            return Admission::Locked { run: open.run, holder: None };
+        }
+        if open.state == RunState::Applying {
+            return Admission::Stuck { run: open.run, silent_seconds };
+        }
+        abandon.push(open.run);
+    }
+    Admission::Admit { abandon }
+}
+
+/// Something a run did not do, and why.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SkipReason {
+    /// The op.
+    pub op_kind: OpKind,
+    /// Why.
+    pub reason: Reason,
+    /// How many rows it is about, where that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub count: Option<u64>,
+}
+
+/// Ops of a run by what became of them, per kind.
+pub type Counts = BTreeMap<OpKind, BTreeMap<crate::op::OpState, u32>>;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOW: Moment = Moment::from_micros(1_000_000_000_000_000);
+
+    fn id(number: u128) -> RunId {
+        RunId(Uuid::from_u128(number))
+    }
+
+    fn standing(lease_for_seconds: Option<i64>, open: &[(u128, RunState, bool, i64)]) -> Standing {
+        Standing {
+            now: NOW,
+            lease: lease_for_seconds.map(|seconds| Lease {
+                run: id(1),
+                holder: "w".into(),
+                expires_at: NOW.plus_seconds(seconds),
+            }),
+            open_runs: open
+                .iter()
+                .map(|(run, state, is_waiting, silent)| OpenRun {
+                    run: id(*run),
+                    state: *state,
+                    is_waiting: *is_waiting,
+                    heartbeat_at: NOW.plus_seconds(-silent),
+                })
+                .collect(),
+        }
+    }
+
+    #[test]
+    fn a_held_target_refuses_every_other_run_and_takes_its_holder_back() {
+        let held = standing(Some(5), &[]);
+        assert_eq!(admit(id(2), &held), Admission::Locked { run: id(1), holder: Some("w".into()) });
+        assert_eq!(admit(id(1), &held), Admission::Admit { abandon: vec![] });
+    }
+
+    #[test]
+    fn a_silent_run_locks_for_ten_minutes_then_is_abandoned_or_stuck() {
+        use RunState::{Applying, AwaitingReview, Planning};
+        let check = |open, expected: &Admission| assert_eq!(&admit(id(9), &standing(Some(-1), open)), expected);
+        check(&[(1, Planning, false, 599)], &Admission::Locked { run: id(1), holder: None });
+        check(&[(1, Planning, false, 600)], &Admission::Admit { abandon: vec![id(1)] });
+        check(&[(1, Applying, false, 599)], &Admission::Locked { run: id(1), holder: None });
+        check(&[(1, Applying, false, 600)], &Admission::Stuck { run: id(1), silent_seconds: 600 });
+        check(&[(1, AwaitingReview, true, 1)], &Admission::Admit { abandon: vec![] });
+        check(&[(1, Applying, true, 1)], &Admission::Admit { abandon: vec![] });
+    }
+
+    #[test]
+    fn an_input_names_the_field_that_is_wrong_and_not_what_stood_there() {
+        let mut input = DreamInput::of_namespace("secret");
+        assert_eq!(input.check().unwrap_err().to_string(), "namespace: expected a UUID");
+        input.namespace = "48140776-f36b-40e5-8e98-a60e4a594578".into();
+        input.ops = Some(vec!["dream_reabsorb".into(), "secret".into()]);
+        let text = input.check().unwrap_err().to_string();
+        assert!(text.contains("entry 2") && !text.contains("secret"));
+    }
+}
