@@ -45,11 +45,7 @@ pub(super) struct Candidates {
 pub(super) fn name_candidates(world: &World) -> Candidates {
     let mut candidates = Candidates::default();
     // Across types, so that it can be said why the company Apple and the person Apple stay two.
-    candidates.run(
-        world,
-        Family::FoldedName,
-        same_key(world, |rank| world.facts[rank as usize].folded),
-    );
+    candidates.run(world, Family::FoldedName, same_key(world, |rank| world.facts[rank as usize].folded));
     let core = |rank| typed_key(world, rank, world.facts[rank as usize].core);
     candidates.run(world, Family::CoreName, same_key(world, core));
     let bag = |rank| typed_key(world, rank, world.facts[rank as usize].bag);
@@ -63,11 +59,7 @@ pub(super) fn name_candidates(world: &World) -> Candidates {
 }
 
 fn typed_key(world: &World, rank: u32, key: u64) -> u64 {
-    if key == 0 {
-        0
-    } else {
-        typed(world.type_of[rank as usize], key)
-    }
+    if key == 0 { 0 } else { typed(world.type_of[rank as usize], key) }
 }
 
 /// An entity under a key. In a two-sided family only members of different sides are compared.
@@ -100,15 +92,10 @@ struct Blocks {
 impl Candidates {
     /// Compares the pairs of all blocks and adds those whose names have something to say.
     fn run(&mut self, world: &World, family: Family, blocks: Blocks) {
-        let groups: Vec<&[Member]> = blocks
-            .members
-            .chunk_by(|a, b| a.key == b.key)
-            .filter(|block| block.len() > 1)
-            .collect();
-        let compared: Vec<(u64, Vec<Pair>)> = groups
-            .par_iter()
-            .map(|block| speaking_pairs(world, family, block))
-            .collect();
+        let groups: Vec<&[Member]> =
+            blocks.members.chunk_by(|a, b| a.key == b.key).filter(|block| block.len() > 1).collect();
+        let compared: Vec<(u64, Vec<Pair>)> =
+            groups.par_iter().map(|block| speaking_pairs(world, family, block)).collect();
         let mut sampled_sizes = blocks.sampled;
         sampled_sizes.sort_unstable_by(|a, b| b.cmp(a));
         let blocks_sampled = sampled_sizes.len() as u64;
@@ -133,10 +120,7 @@ impl Candidates {
         pairs.par_sort_unstable();
         pairs.dedup();
         pairs.retain(|pair| self.pairs.binary_search(pair).is_err());
-        let room = world
-            .len()
-            .saturating_mul(PAIRS_PER_ENTITY_MAX)
-            .saturating_sub(self.pairs.len());
+        let room = world.len().saturating_mul(PAIRS_PER_ENTITY_MAX).saturating_sub(self.pairs.len());
         if pairs.len() > room {
             self.truncated += (pairs.len() - room) as u64;
             let drawn = |&(left, right): &Pair| hash_number(world.sample_order(left), world.sample_order(right));
@@ -178,9 +162,7 @@ fn may_speak(world: &World, (left, right): Pair) -> bool {
     let (left, right) = (world.words.row(left as usize), world.words.row(right as usize));
     left.len() != right.len()
         || left.len() < 2
-        || left
-            .iter()
-            .any(|word| right.iter().any(|other| word.hash == other.hash))
+        || left.iter().any(|word| right.iter().any(|other| word.hash == other.hash))
 }
 
 /// Whether names have something to say for a pair: the one place where candidates are dropped unseen.
@@ -191,42 +173,21 @@ pub(super) fn speaks(names: &NameMatch) -> bool {
 
 /// Blocks of entities with the same key.
 fn same_key(world: &World, key_of: impl Fn(u32) -> u64) -> Blocks {
-    let members = (0..counted(world.len())).map(|rank| Member {
-        key: key_of(rank),
-        rank,
-        side: Side::Both,
-    });
-    bounded(
-        world,
-        members.filter(|member| member.key != 0).collect(),
-        BLOCK_MEMBERS_MAX,
-    )
+    let members = (0..counted(world.len())).map(|rank| Member { key: key_of(rank), rank, side: Side::Both });
+    bounded(world, members.filter(|member| member.key != 0).collect(), BLOCK_MEMBERS_MAX)
 }
 
 /// Members of a series with each other, and with the name that has no number.
 fn series(world: &World) -> Blocks {
     let members = (0..counted(world.len())).filter_map(|rank| {
         let facts = &world.facts[rank as usize];
-        let side = if facts.marks.has(Marks::IN_SERIES) {
-            Side::Both
-        } else {
-            Side::Long
-        };
-        (facts.series != 0).then(|| Member {
-            key: typed_key(world, rank, facts.series),
-            rank,
-            side,
-        })
+        let side = if facts.marks.has(Marks::IN_SERIES) { Side::Both } else { Side::Long };
+        (facts.series != 0).then(|| Member { key: typed_key(world, rank, facts.series), rank, side })
     });
     let mut members: Vec<Member> = members.collect();
     members.par_sort_unstable();
     let in_series = |block: &&[Member]| block.iter().any(|member| member.side == Side::Both);
-    let members = members
-        .chunk_by(|a, b| a.key == b.key)
-        .filter(in_series)
-        .flatten()
-        .copied()
-        .collect();
+    let members = members.chunk_by(|a, b| a.key == b.key).filter(in_series).flatten().copied().collect();
     bounded(world, members, SERIES_MEMBERS_MAX)
 }
 
@@ -237,11 +198,7 @@ fn acronyms(world: &World) -> Blocks {
         let facts = &world.facts[rank as usize];
         let mut emit = |key: u64, side| {
             if key != 0 {
-                members.push(Member {
-                    key: typed_key(world, rank, key),
-                    rank,
-                    side,
-                });
+                members.push(Member { key: typed_key(world, rank, key), rank, side });
             }
         };
         emit(facts.acronym, Side::Short);
@@ -257,11 +214,7 @@ fn acronyms(world: &World) -> Blocks {
 fn initials(world: &World) -> Blocks {
     let members = (0..counted(world.len())).filter_map(|rank| {
         let facts = &world.facts[rank as usize];
-        let side = if facts.marks.has(Marks::STARTS_WITH_INITIAL) {
-            Side::Short
-        } else {
-            Side::Long
-        };
+        let side = if facts.marks.has(Marks::STARTS_WITH_INITIAL) { Side::Short } else { Side::Long };
         (facts.first_letter_last_word != 0).then(|| Member {
             key: typed_key(world, rank, facts.first_letter_last_word),
             rank,
@@ -286,10 +239,7 @@ fn two_sided(mut members: Vec<Member>) -> Vec<Member> {
 /// and as one of `n - 1` with one letter too many.
 fn halves(world: &World) -> Blocks {
     let ranks: Vec<u32> = (0..counted(world.len())).collect();
-    let emitted: Vec<Vec<Member>> = ranks
-        .par_chunks(4_096)
-        .map(|ranks| half_members(world, ranks))
-        .collect();
+    let emitted: Vec<Vec<Member>> = ranks.par_chunks(4_096).map(|ranks| half_members(world, ranks)).collect();
     bounded(world, emitted.concat(), BLOCK_MEMBERS_MAX)
 }
 
@@ -315,11 +265,7 @@ fn half_members(world: &World, ranks: &[u32]) -> Vec<Member> {
             let (head, tail) = (&text.as_bytes()[..half], &text.as_bytes()[letters - (total - half)..]);
             for (side, part) in [(0, head), (1, tail)] {
                 let seed = hash_number(HALF_SEED + side, total as u64);
-                members.push(Member {
-                    key: typed(entity_type, hash_bytes(seed, part)),
-                    rank,
-                    side: Side::Both,
-                });
+                members.push(Member { key: typed(entity_type, hash_bytes(seed, part)), rank, side: Side::Both });
             }
         }
     }
@@ -336,21 +282,15 @@ fn prefixes(world: &World) -> Blocks {
         open.extend(telling.map(|(at, _)| (rank, u16::try_from(at).unwrap_or(u16::MAX))));
     }
     for bytes in PREFIX_BYTES {
-        let mut keyed: Vec<(Member, u16)> = open
-            .par_iter()
-            .map(|&(rank, at)| (prefix_member(world, rank, at, bytes), at))
-            .collect();
+        let mut keyed: Vec<(Member, u16)> =
+            open.par_iter().map(|&(rank, at)| (prefix_member(world, rank, at, bytes), at)).collect();
         keyed.par_sort_unstable();
         open.clear();
         for block in keyed.chunk_by(|a, b| a.0.key == b.0.key) {
             if block.len() <= PREFIX_BLOCK_MEMBERS_MAX {
                 blocks.members.extend(block.iter().map(|(member, _)| *member));
             } else if bytes == usize::MAX {
-                blocks.sample(
-                    world,
-                    block.iter().map(|(member, _)| *member).collect(),
-                    PREFIX_BLOCK_MEMBERS_MAX,
-                );
+                blocks.sample(world, block.iter().map(|(member, _)| *member).collect(), PREFIX_BLOCK_MEMBERS_MAX);
             } else {
                 blocks.split += 1;
                 open.extend(block.iter().map(|(member, at)| (member.rank, *at)));
@@ -365,11 +305,7 @@ fn prefix_member(world: &World, rank: u32, at: u16, bytes: usize) -> Member {
     let text = world.text(world.words.row(rank as usize)[usize::from(at)]).as_bytes();
     let prefix = &text[..text.len().min(bytes)];
     let seed = hash_number(PREFIX_SEED, bytes.min(u8::MAX.into()) as u64);
-    Member {
-        key: typed(world.type_of[rank as usize], hash_bytes(seed, prefix)),
-        rank,
-        side: Side::Both,
-    }
+    Member { key: typed(world.type_of[rank as usize], hash_bytes(seed, prefix)), rank, side: Side::Both }
 }
 
 /// Sorts members into blocks and samples the blocks that are too large.

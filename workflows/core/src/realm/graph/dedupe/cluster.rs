@@ -45,17 +45,10 @@ pub(super) fn may_change(world: &World, rank: u32) -> bool {
 /// Groups the merging pairs among `weighed`, which is sorted by ranks.
 pub(super) fn clusters(scale: &Scale<'_>, weighed: &[Weighed]) -> Clusters {
     let changeable = |pair: &&Weighed| may_change(scale.world, pair.left) && may_change(scale.world, pair.right);
-    let merging: Vec<Weighed> = weighed
-        .iter()
-        .filter(|pair| pair.rule.merges())
-        .filter(changeable)
-        .copied()
-        .collect();
+    let merging: Vec<Weighed> = weighed.iter().filter(|pair| pair.rule.merges()).filter(changeable).copied().collect();
     let components = components(merging, scale.world);
-    let resolved: Vec<Clusters> = components
-        .into_par_iter()
-        .map(|component| resolve(scale, component, Cut::Whole))
-        .collect();
+    let resolved: Vec<Clusters> =
+        components.into_par_iter().map(|component| resolve(scale, component, Cut::Whole)).collect();
     let mut all = Clusters::default();
     for part in resolved {
         all.append(part);
@@ -72,10 +65,7 @@ fn components(pairs: Vec<Weighed>, world: &World) -> Vec<Cluster> {
     }
     let mut rooted: Vec<(u32, Weighed)> = pairs.into_iter().map(|pair| (sets.root(pair.left), pair)).collect();
     rooted.sort_unstable_by_key(|(root, pair)| (*root, pair.left, pair.right));
-    rooted
-        .chunk_by(|a, b| a.0 == b.0)
-        .map(|group| Cluster::of(group.iter().map(|(_, pair)| *pair).collect()))
-        .collect()
+    rooted.chunk_by(|a, b| a.0 == b.0).map(|group| Cluster::of(group.iter().map(|(_, pair)| *pair).collect())).collect()
 }
 
 impl Cluster {
@@ -100,16 +90,11 @@ struct Disagreements {
 impl Disagreements {
     fn of(scale: &Scale<'_>, component: &Cluster) -> Self {
         let count = component.members.len();
-        let mut table = Self {
-            count,
-            flags: vec![false; count * count],
-        };
+        let mut table = Self { count, flags: vec![false; count * count] };
         for (at, &left) in component.members.iter().enumerate() {
             for (other, &right) in component.members.iter().enumerate().skip(at + 1) {
-                let joined = component
-                    .pairs
-                    .binary_search_by_key(&(left, right), |pair| (pair.left, pair.right))
-                    .is_ok();
+                let joined =
+                    component.pairs.binary_search_by_key(&(left, right), |pair| (pair.left, pair.right)).is_ok();
                 let apart = !joined && disagree(&scale.weigh((left, right)), scale);
                 table.flags[at * count + other] = apart;
                 table.flags[other * count + at] = apart;
@@ -142,9 +127,7 @@ fn disagree(pair: &Weighed, scale: &Scale<'_>) -> bool {
     if !own_words || acronym(pair.left) || acronym(pair.right) {
         return false;
     }
-    pair.cosine
-        .score()
-        .is_none_or(|cosine| cosine < scale.threshold(pair.left))
+    pair.cosine.score().is_none_or(|cosine| cosine < scale.threshold(pair.left))
 }
 
 /// What is done to a component in which two members disagree, one step after the other.
@@ -167,46 +150,28 @@ enum Cut {
 ///    that agree.
 fn resolve(scale: &Scale<'_>, component: Cluster, cut: Cut) -> Clusters {
     if component.members.len() == 2 {
-        return Clusters {
-            clusters: vec![component],
-            refused: Vec::new(),
-        };
+        return Clusters { clusters: vec![component], refused: Vec::new() };
     }
     if component.members.len() > CLUSTER_MEMBERS_MAX {
-        return Clusters {
-            clusters: Vec::new(),
-            refused: component.pairs,
-        };
+        return Clusters { clusters: Vec::new(), refused: component.pairs };
     }
     let table = Disagreements::of(scale, &component);
     if !table.any() {
-        return Clusters {
-            clusters: vec![component],
-            refused: Vec::new(),
-        };
+        return Clusters { clusters: vec![component], refused: Vec::new() };
     }
     let same_letters = |pair: &Weighed| pair.names.relation == NameRelation::Same;
     let (kept, refused): (Vec<Weighed>, Vec<Weighed>) = match cut {
         Cut::Whole => {
             let joined = joined_with(&component);
-            component
-                .pairs
-                .iter()
-                .partition(|pair| same_letters(pair) || !is_torn(pair, &component, &joined, &table))
+            component.pairs.iter().partition(|pair| same_letters(pair) || !is_torn(pair, &component, &joined, &table))
         }
         Cut::Torn => component.pairs.iter().partition(|pair| same_letters(pair)),
         Cut::SameLetters => {
-            return Clusters {
-                clusters: Vec::new(),
-                refused: component.pairs,
-            };
+            return Clusters { clusters: Vec::new(), refused: component.pairs };
         }
     };
     let next = if cut == Cut::Whole { Cut::Torn } else { Cut::SameLetters };
-    let mut clusters = Clusters {
-        clusters: Vec::new(),
-        refused,
-    };
+    let mut clusters = Clusters { clusters: Vec::new(), refused };
     for part in components(kept, scale.world) {
         clusters.append(resolve(scale, part, next));
     }

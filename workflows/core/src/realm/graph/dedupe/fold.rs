@@ -10,11 +10,7 @@ use unicode_normalization::UnicodeNormalization;
 /// NFKC without trade marks and invisible characters; borrowed where nothing changes.
 pub(super) fn normalised(name: &str) -> Cow<'_, str> {
     if name.is_ascii() {
-        return if name.contains("&amp;") {
-            Cow::Owned(name.replace("&amp;", "&"))
-        } else {
-            Cow::Borrowed(name)
-        };
+        return if name.contains("&amp;") { Cow::Owned(name.replace("&amp;", "&")) } else { Cow::Borrowed(name) };
     }
     let visible = name.chars().filter(|&letter| !is_ignorable(letter));
     Cow::Owned(visible.nfkc().collect::<String>().replace("&amp;", "&"))
@@ -22,10 +18,7 @@ pub(super) fn normalised(name: &str) -> Cow<'_, str> {
 
 /// Marks of law and of layout: ™ would otherwise become the letters "TM".
 fn is_ignorable(letter: char) -> bool {
-    matches!(
-        letter,
-        '™' | '®' | '©' | '℠' | '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{2060}' | '\u{feff}' | '\u{fe0f}'
-    )
+    matches!(letter, '™' | '®' | '©' | '℠' | '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{2060}' | '\u{feff}' | '\u{fe0f}')
 }
 
 /// Appends the folded form of one piece.
@@ -34,11 +27,7 @@ pub(super) fn fold_into(raw: &str, out: &mut String) {
         out.extend(raw.chars().map(|letter| letter.to_ascii_lowercase()));
         return;
     }
-    let bare = raw
-        .chars()
-        .default_case_fold()
-        .nfd()
-        .filter(|&letter| !is_optional_mark(letter));
+    let bare = raw.chars().default_case_fold().nfd().filter(|&letter| !is_optional_mark(letter));
     for letter in bare.nfc() {
         match plain_latin(letter) {
             Some(plain) => out.push_str(plain),

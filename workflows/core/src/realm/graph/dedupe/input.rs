@@ -80,11 +80,7 @@ pub(super) struct FedEdge {
 impl FedEdge {
     pub(super) fn new(source: Uuid, target: Uuid, relationship_type: &str) -> Self {
         let upper = relationship_type.to_uppercase();
-        Self {
-            source,
-            target,
-            relates: upper != CO_OCCURRENCE && !ALIASES.contains(&upper.as_str()),
-        }
+        Self { source, target, relates: upper != CO_OCCURRENCE && !ALIASES.contains(&upper.as_str()) }
     }
 }
 
@@ -116,14 +112,8 @@ impl Columns {
         let vector_kind = self.vector_kind(entity.embedding);
         self.vector_kinds.push(vector_kind);
         let said = entity.attributes.iter().filter(|(_, value)| !value.trim().is_empty());
-        self.attributes
-            .push(sorted(said.map(|(key, value)| Attribute::new(key, value))));
-        self.chunks.push(sorted(
-            entity
-                .source_chunk_ids
-                .iter()
-                .map(|chunk| hash_bytes(CHUNK_SEED, chunk.as_bytes())),
-        ));
+        self.attributes.push(sorted(said.map(|(key, value)| Attribute::new(key, value))));
+        self.chunks.push(sorted(entity.source_chunk_ids.iter().map(|chunk| hash_bytes(CHUNK_SEED, chunk.as_bytes()))));
         self.in_scope.push(entity.in_scope);
         self.verdict_keys.push(entity.verdict_key);
     }
@@ -170,9 +160,7 @@ pub(super) struct Attribute {
 impl Attribute {
     fn new(key: &str, value: &str) -> Self {
         let value = value.trim().to_lowercase();
-        let words = value
-            .split(|letter: char| !letter.is_alphanumeric())
-            .filter(|word| !word.is_empty());
+        let words = value.split(|letter: char| !letter.is_alphanumeric()).filter(|word| !word.is_empty());
         Self {
             key: upper_half(hash_bytes(ATTRIBUTE_SEED, key.as_bytes())),
             value: upper_half(hash_bytes(ATTRIBUTE_SEED, value.as_bytes())),

@@ -175,9 +175,8 @@ const FORMS: &[(&str, Countries)] = &[
 ];
 
 /// Forms that also stand in front of a name: "AS Eesti Gaas", "PT Astra", "ООО Газпром".
-const LEADING: &[&str] = &[
-    "ab", "as", "oao", "ooo", "ou", "oy", "pao", "pt", "sia", "uab", "zao", "ао", "ооо", "оао", "пао", "тов", "зао",
-];
+const LEADING: &[&str] =
+    &["ab", "as", "oao", "ooo", "ou", "oy", "pao", "pt", "sia", "uab", "zao", "ао", "ооо", "оао", "пао", "тов", "зао"];
 
 /// Legal forms that are written without a space before or after the name, longest first where one contains another.
 pub(super) const GLUED: &[(&str, Countries)] = &[
@@ -194,10 +193,7 @@ pub(super) const GLUED: &[(&str, Countries)] = &[
 
 /// The countries of a legal form; `None` for any other word.
 pub(super) fn form(word: &str) -> Option<Countries> {
-    FORMS
-        .binary_search_by_key(&word, |(key, _)| key)
-        .ok()
-        .map(|at| FORMS[at].1)
+    FORMS.binary_search_by_key(&word, |(key, _)| key).ok().map(|at| FORMS[at].1)
 }
 
 /// Whether a form is also an everyday word, which small letters make of it.

@@ -20,11 +20,7 @@ pub(super) fn block_report(candidates: &Candidates, nearest: &NearestGroups, fou
     families.push(FamilyReport {
         family: Family::NearestVectors,
         blocks: nearest.groups.len() as u64,
-        pairs_compared: nearest
-            .groups
-            .iter()
-            .map(|group| (group.len() * (group.len() - 1) / 2) as u64)
-            .sum(),
+        pairs_compared: nearest.groups.iter().map(|group| (group.len() * (group.len() - 1) / 2) as u64).sum(),
         pairs_found: found_by_vectors as u64,
         blocks_split: 0,
         blocks_sampled: 0,
@@ -46,11 +42,7 @@ pub(super) fn plan(
     clusters: &Clusters,
     blocks: BlockReport,
 ) -> DedupePlan {
-    let mut plan = DedupePlan {
-        blocks,
-        counts: counts(scale, weighed),
-        ..DedupePlan::default()
-    };
+    let mut plan = DedupePlan { blocks, counts: counts(scale, weighed), ..DedupePlan::default() };
     let owners = exact_owners(scale.world);
     let mut merged = Merged::none(scale.world);
     for cluster in &clusters.clusters {
@@ -62,20 +54,11 @@ pub(super) fn plan(
         }
     }
     plan.merges.sort_unstable_by_key(|merge| merge.keep);
-    plan.collisions
-        .sort_unstable_by_key(|collision| (collision.keep, collision.with));
+    plan.collisions.sort_unstable_by_key(|collision| (collision.keep, collision.with));
     plan.counts.entities_absorbed = plan.merges.iter().map(|merge| merge.absorb.len() as u64).sum();
-    let refused = clusters
-        .refused
-        .iter()
-        .map(|pair| (KeptApartReason::ClusterDisagrees, pair));
+    let refused = clusters.refused.iter().map(|pair| (KeptApartReason::ClusterDisagrees, pair));
     let apart = refused.chain(weighed.iter().filter_map(|pair| Some((reason(scale, pair)?, pair))));
-    list_kept_apart(
-        scale,
-        settings,
-        apart.filter(|(_, pair)| !merged.has(pair)).collect(),
-        &mut plan,
-    );
+    list_kept_apart(scale, settings, apart.filter(|(_, pair)| !merged.has(pair)).collect(), &mut plan);
     plan
 }
 
@@ -119,21 +102,13 @@ fn counts(scale: &Scale<'_>, weighed: &[Weighed]) -> DedupeCounts {
 fn survivor(world: &World, members: &[u32]) -> u32 {
     let order = |&&rank: &&u32| {
         let at = rank as usize;
-        (
-            std::cmp::Reverse(world.mention_counts[at]),
-            world.created_at_us[at],
-            rank,
-        )
+        (std::cmp::Reverse(world.mention_counts[at]), world.created_at_us[at], rank)
     };
     *members.iter().min_by_key(order).unwrap_or(&0)
 }
 
 fn absorbed(world: &World, members: &[u32], keep: u32) -> Vec<uuid::Uuid> {
-    members
-        .iter()
-        .filter(|&&rank| rank != keep)
-        .map(|&rank| world.ids[rank as usize])
-        .collect()
+    members.iter().filter(|&&rank| rank != keep).map(|&rank| world.ids[rank as usize]).collect()
 }
 
 fn draft(scale: &Scale<'_>, cluster: &Cluster) -> MergeDraft {
@@ -154,12 +129,8 @@ fn draft(scale: &Scale<'_>, cluster: &Cluster) -> MergeDraft {
 
 /// Hashes of exact name and type with their owners, sorted.
 fn exact_owners(world: &World) -> Vec<(u64, u32)> {
-    let mut owners: Vec<(u64, u32)> = world
-        .exact
-        .iter()
-        .enumerate()
-        .map(|(rank, hash)| (*hash, counted(rank)))
-        .collect();
+    let mut owners: Vec<(u64, u32)> =
+        world.exact.iter().enumerate().map(|(rank, hash)| (*hash, counted(rank))).collect();
     owners.sort_unstable();
     owners
 }
@@ -170,18 +141,9 @@ fn collision(world: &World, owners: &[(u64, u32)], cluster: &Cluster) -> Option<
     let keep = survivor(world, &cluster.members);
     let hash = world.exact[keep as usize];
     let start = owners.partition_point(|(other, _)| *other < hash);
-    let same_name = owners[start..]
-        .iter()
-        .take_while(|(other, _)| *other == hash)
-        .map(|(_, rank)| *rank);
-    let outside = same_name
-        .into_iter()
-        .find(|rank| cluster.members.binary_search(rank).is_err());
-    let claimed = cluster
-        .members
-        .iter()
-        .copied()
-        .find(|&rank| world.claims[rank as usize] == Some(Claim::Canonical));
+    let same_name = owners[start..].iter().take_while(|(other, _)| *other == hash).map(|(_, rank)| *rank);
+    let outside = same_name.into_iter().find(|rank| cluster.members.binary_search(rank).is_err());
+    let claimed = cluster.members.iter().copied().find(|&rank| world.claims[rank as usize] == Some(Claim::Canonical));
     let (kind, with) = match (outside, claimed) {
         (Some(owner), _) => (CollisionKind::SkipUniqueCollision, owner),
         (None, Some(canonical)) => (CollisionKind::SkipCollision, canonical),
@@ -207,13 +169,10 @@ fn list_kept_apart(
     for (reason, _) in unlisted {
         *plan.kept_apart_unlisted.entry(*reason).or_insert(0) += 1;
     }
-    let explained = |(reason, pair): &(KeptApartReason, &Weighed)| KeptApart {
-        reason: *reason,
-        evidence: scale.evidence(pair),
-    };
+    let explained =
+        |(reason, pair): &(KeptApartReason, &Weighed)| KeptApart { reason: *reason, evidence: scale.evidence(pair) };
     plan.kept_apart = listed.iter().map(explained).collect();
-    plan.kept_apart
-        .sort_unstable_by_key(|kept| (kept.evidence.left, kept.evidence.right, kept.reason));
+    plan.kept_apart.sort_unstable_by_key(|kept| (kept.evidence.left, kept.evidence.right, kept.reason));
 }
 
 /// Why a pair stays two, unless it merges or is not worth a word.
@@ -233,16 +192,10 @@ fn reason(scale: &Scale<'_>, pair: &Weighed) -> Option<KeptApartReason> {
 /// Pairs that a person would ask about come first: the same letters, then a cosine at the threshold, then the rest by
 /// how close the names are.
 fn worth(scale: &Scale<'_>, pair: &Weighed) -> (bool, bool, NameRelation) {
-    (
-        !pair.names.keys.has(NameKey::Folded),
-        !reached(scale, pair),
-        pair.names.relation,
-    )
+    (!pair.names.keys.has(NameKey::Folded), !reached(scale, pair), pair.names.relation)
 }
 
 /// Whether the cosine of a pair reaches the threshold of its type.
 fn reached(scale: &Scale<'_>, pair: &Weighed) -> bool {
-    pair.cosine
-        .score()
-        .is_some_and(|cosine| cosine >= scale.threshold(pair.left))
+    pair.cosine.score().is_some_and(|cosine| cosine >= scale.threshold(pair.left))
 }

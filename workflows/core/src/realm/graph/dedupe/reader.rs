@@ -102,11 +102,7 @@ impl Reader {
     fn plain_kind(&self, at: usize) -> Kind {
         let (word, shape) = (self.word(at), self.shape(at));
         let shouted = shape.has(Shape::UPPER) && self.tokens.has_lower;
-        let grammar = if at == 0 {
-            lexicon::is_leading_article(word)
-        } else {
-            lexicon::is_function_word(word)
-        };
+        let grammar = if at == 0 { lexicon::is_leading_article(word) } else { lexicon::is_function_word(word) };
         if shape.has(Shape::AMPERSAND) || (grammar && !shouted && !shape.has(Shape::DOT_AFTER)) {
             Kind::Function
         } else if shape.has(Shape::DIGIT) {
@@ -121,10 +117,7 @@ impl Reader {
     /// Where the name ends when brackets at its end are left out.
     fn body_end(&self) -> usize {
         let count = self.tokens.list.len();
-        let bracketed = (0..count)
-            .rev()
-            .take_while(|&at| self.shape(at).has(Shape::BRACKETED))
-            .count();
+        let bracketed = (0..count).rev().take_while(|&at| self.shape(at).has(Shape::BRACKETED)).count();
         if bracketed == count { count } else { count - bracketed }
     }
 
@@ -176,9 +169,7 @@ impl Reader {
 
     /// Short forms are also words ("Spa", "As", "Too"): written as one, only the common ones count.
     fn reads_as_form(&self, at: usize) -> bool {
-        const COMMON: [&str; 12] = [
-            "bhd", "co", "inc", "llc", "ltd", "oy", "oyj", "plc", "pte", "pty", "pvt", "sdn",
-        ];
+        const COMMON: [&str; 12] = ["bhd", "co", "inc", "llc", "ltd", "oy", "oyj", "plc", "pte", "pty", "pvt", "sdn"];
         let word = self.word(at);
         let ordinary = self.shape(at).has(Shape::CAPITALISED) && !self.shape(at).has(Shape::DOT_AFTER);
         let small_word =
@@ -207,10 +198,7 @@ impl Reader {
         while at + 1 < end {
             let (word, shape) = (self.word(at), self.shape(at));
             let form = legal::form(word).filter(|_| legal::is_leading(word));
-            let glued = legal::GLUED
-                .iter()
-                .find(|(form, _)| *form == word)
-                .map(|(_, countries)| *countries);
+            let glued = legal::GLUED.iter().find(|(form, _)| *form == word).map(|(_, countries)| *countries);
             if let Some(countries) = glued.or(form.filter(|_| shape.has(Shape::UPPER) && self.tokens.has_lower)) {
                 facts.countries = narrowed(facts.countries, countries);
                 self.kinds[at] = Kind::Legal;
@@ -229,9 +217,7 @@ impl Reader {
     /// A nickname between quotes is a name beside the name: `William "Bill" Clinton`.
     fn take_nickname(&mut self) {
         let quoted = |at: &usize| self.shape(*at).has(Shape::QUOTED);
-        let outside = (0..self.kinds.len())
-            .filter(|at| self.kinds[*at].is_content() && !quoted(at))
-            .count();
+        let outside = (0..self.kinds.len()).filter(|at| self.kinds[*at].is_content() && !quoted(at)).count();
         let inside: Vec<usize> = (0..self.kinds.len()).filter(quoted).collect();
         if outside > 1 {
             for at in inside {
@@ -295,9 +281,7 @@ impl Reader {
                 && (self.kinds[other].is_content() || (with_function_words && self.kinds[other] == Kind::Function))
                 && !self.shape(other).has(Shape::AMPERSAND)
         });
-        others
-            .filter_map(|other| self.word(other).chars().next())
-            .eq(self.word(at).chars())
+        others.filter_map(|other| self.word(other).chars().next()).eq(self.word(at).chars())
     }
 
     /// A Roman numeral after the first word is a number; a single letter only at the very end.
@@ -319,18 +303,13 @@ impl Reader {
     }
 
     fn has_upper(&self) -> bool {
-        self.tokens
-            .list
-            .iter()
-            .any(|token| token.shape.has(Shape::UPPER) || token.shape.has(Shape::CAPITALISED))
+        self.tokens.list.iter().any(|token| token.shape.has(Shape::UPPER) || token.shape.has(Shape::CAPITALISED))
     }
 }
 
 /// The key of the letters of a name; zero when it folds to nothing.
 pub(super) fn folded_key(name: &str) -> u64 {
-    Reader::default()
-        .read(name, false, &mut String::new(), &mut Vec::new())
-        .folded
+    Reader::default().read(name, false, &mut String::new(), &mut Vec::new()).folded
 }
 
 /// Two forms in one name (`GmbH & Co. KG`) narrow the countries down, as long as one is left.
@@ -353,11 +332,7 @@ mod tests {
     fn check(name: &str, expected: &Expect) {
         let mut reader = Reader::default();
         reader.read(name, true, &mut String::new(), &mut Vec::new());
-        let kinds = reader
-            .kinds
-            .iter()
-            .enumerate()
-            .map(|(at, kind)| format!("{} {kind:?}", reader.word(at)));
+        let kinds = reader.kinds.iter().enumerate().map(|(at, kind)| format!("{} {kind:?}", reader.word(at)));
         expected.assert_eq(&kinds.collect::<Vec<_>>().join(", "));
     }
 
@@ -379,10 +354,7 @@ mod tests {
 
     #[test]
     fn generations_and_series_are_told_from_words() {
-        check(
-            "Dr. John Smith Jr.",
-            &expect!["dr Title, john Word, smith Word, jr Generation"],
-        );
+        check("Dr. John Smith Jr.", &expect!["dr Title, john Word, smith Word, jr Generation"]);
         check("Johnson & Son", &expect!["johnson Word, & Function, son Word"]);
         check("Henry Tudor VIII", &expect!["henry Word, tudor Word, viii Number"]);
         check("World War I", &expect!["world Word, war Word, i Number"]);
@@ -392,14 +364,8 @@ mod tests {
 
     #[test]
     fn second_names_say_nothing_new() {
-        check(
-            "World Health Organization (WHO)",
-            &expect!["world Word, health Word, organization Word, who Alias"],
-        );
-        check(
-            "William \"Bill\" Clinton",
-            &expect!["william Word, bill Alias, clinton Word"],
-        );
+        check("World Health Organization (WHO)", &expect!["world Word, health Word, organization Word, who Alias"]);
+        check("William \"Bill\" Clinton", &expect!["william Word, bill Alias, clinton Word"]);
     }
 
     #[test]
@@ -411,9 +377,6 @@ mod tests {
         check("Los Angeles", &expect!["los Word, angeles Word"]);
         check("ON Semiconductor", &expect!["on Word, semiconductor Word"]);
         check("E. Merck", &expect!["e Initial, merck Word"]);
-        check(
-            "United States Steel",
-            &expect!["united Word, states Function, steel Word"],
-        );
+        check("United States Steel", &expect!["united Word, states Function, steel Word"]);
     }
 }
