@@ -4,6 +4,9 @@
 //! lost letter, a legal form), 3 relationships per entity, vectors of 384 numbers that duplicates nearly share.
 //! Reading the process's peak memory and the clock is what an example may do and the crate may not.
 
+#![expect(clippy::disallowed_methods, reason = "a measurement needs a clock, arguments and the process's memory")]
+#![expect(clippy::print_stdout, reason = "its output is what it is for")]
+
 use std::time::Instant;
 
 use dream_core::realm::graph::dedupe::{DedupePlanner, DedupeSettings, EmbeddingState, EntityInput};
@@ -48,10 +51,7 @@ fn measure(entities: u64) {
             entity_type,
             mention_count: i64::try_from(random(number, 1) % 20).unwrap_or(0),
             created_at_us: i64::try_from(number).unwrap_or(0),
-            embedding: EmbeddingState::Present {
-                model: "made-up",
-                dimension: 384,
-            },
+            embedding: EmbeddingState::Present { model: "made-up", dimension: 384 },
             attributes: &[],
             source_chunk_ids: &[id_of(number + entities)],
             in_scope: true,
@@ -168,11 +168,7 @@ fn push_word(seed: u64, name: &mut String) {
     let mut rest = seed;
     for syllable in 0..2 + seed % 3 {
         let consonant = CONSONANTS[(rest % 19) as usize] as char;
-        name.push(if syllable == 0 {
-            consonant.to_ascii_uppercase()
-        } else {
-            consonant
-        });
+        name.push(if syllable == 0 { consonant.to_ascii_uppercase() } else { consonant });
         name.push(VOWELS[(rest / 19 % 5) as usize] as char);
         rest /= 95;
     }
@@ -195,13 +191,6 @@ fn random(number: u64, stream: u64) -> u64 {
 /// The most memory the process ever held.
 fn peak_mib() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let line = status
-        .lines()
-        .find(|line| line.starts_with("VmHWM:"))
-        .unwrap_or_default();
-    line.split_whitespace()
-        .nth(1)
-        .and_then(|kib| kib.parse::<u64>().ok())
-        .unwrap_or(0)
-        / 1024
+    let line = status.lines().find(|line| line.starts_with("VmHWM:")).unwrap_or_default();
+    line.split_whitespace().nth(1).and_then(|kib| kib.parse::<u64>().ok()).unwrap_or(0) / 1024
 }

@@ -1,6 +1,8 @@
 //! The floors on real data, in one setting, the defaults. `DREAM_DATA` names the folder; without it nothing is measured.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot read its data should fail loudly")]
+#![expect(clippy::disallowed_methods, reason = "real data is read from the folder that DREAM_DATA names")]
+#![expect(clippy::print_stdout, reason = "the measured figures, and why a test was skipped")]
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -48,11 +50,8 @@ impl Set {
         let mut times: Vec<&str> = self.records.iter().map(|record| record.created_at.as_str()).collect();
         times.sort_unstable();
         for record in &self.records {
-            let attributes: Vec<(&str, &str)> = record
-                .attributes
-                .iter()
-                .map(|(key, value)| (key.as_str(), value.as_str()))
-                .collect();
+            let attributes: Vec<(&str, &str)> =
+                record.attributes.iter().map(|(key, value)| (key.as_str(), value.as_str())).collect();
             let vector = self.vectors.get(&record.id);
             planner.feed_entity(&EntityInput {
                 id: record.id,
@@ -85,11 +84,7 @@ impl Set {
         let records: Vec<LabelledRecord<'_>> = self
             .records
             .iter()
-            .map(|record| LabelledRecord {
-                id: record.id,
-                name: &record.name,
-                label: &record.label,
-            })
+            .map(|record| LabelledRecord { id: record.id, name: &record.name, label: &record.label })
             .collect();
         let report = evaluate(&records, &plan);
         println!(
@@ -150,10 +145,7 @@ fn companies(folder: &Path) -> Set {
     let numbers = std::fs::read(folder.join("companies_dev_embeddings.f16")).unwrap();
     let rows = numbers.chunks_exact(384 * 2);
     for (record, row) in set.records.iter().zip(rows) {
-        let vector = row
-            .chunks_exact(2)
-            .map(|bytes| half::f16::from_le_bytes([bytes[0], bytes[1]]).to_f32())
-            .collect();
+        let vector = row.chunks_exact(2).map(|bytes| half::f16::from_le_bytes([bytes[0], bytes[1]]).to_f32()).collect();
         set.vectors.insert(record.id, vector);
     }
     set
@@ -194,22 +186,14 @@ fn plain(number: usize, name: &str, entity_type: &str, label: &str) -> Record {
 }
 
 fn with_attributes(mut record: Record, attributes: &[(&str, &str)]) -> Record {
-    record.attributes = attributes
-        .iter()
-        .map(|(key, value)| ((*key).to_owned(), (*value).to_owned()))
-        .collect();
+    record.attributes = attributes.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
     record
 }
 
 fn table(path: &Path, separator: char, record: impl Fn(usize, &[String]) -> Record) -> Set {
     let lines = read(path);
     let rows = lines.lines().skip(1).enumerate();
-    Set {
-        records: rows
-            .map(|(number, line)| record(number, &fields(line, separator)))
-            .collect(),
-        ..Set::default()
-    }
+    Set { records: rows.map(|(number, line)| record(number, &fields(line, separator))).collect(), ..Set::default() }
 }
 
 #[test]
@@ -220,14 +204,23 @@ fn companies_are_merged_precisely() {
 }
 
 #[test]
+fn the_same_companies_in_another_order_give_the_same_plan() {
+    let Some(folder) = data("companies_dev in another order") else {
+        return;
+    };
+    let mut set = companies(&folder);
+    let plan = set.plan();
+    set.records.reverse();
+    set.edges.rotate_left(1_000);
+    assert!(plan == set.plan());
+}
+
+#[test]
 fn companies_are_merged_precisely_by_their_names_alone() {
     let Some(folder) = data("companies_dev without vectors and edges") else {
         return;
     };
-    let set = Set {
-        records: companies(&folder).records,
-        ..Set::default()
-    };
+    let set = Set { records: companies(&folder).records, ..Set::default() };
     let (_, report) = set.measure("companies_dev without vectors and edges");
     assert!(report.reaches(Score(9_500), Score(1_700)), "{report:?}");
 }
@@ -235,9 +228,7 @@ fn companies_are_merged_precisely_by_their_names_alone() {
 #[test]
 fn mentions_are_merged_by_name_and_type() {
     let Some(folder) = data("er_kg_bench") else { return };
-    let set = table(&folder.join("er_kg_bench.csv"), ',', |number, row| {
-        plain(number, &row[1], &row[2], &row[4])
-    });
+    let set = table(&folder.join("er_kg_bench.csv"), ',', |number, row| plain(number, &row[1], &row[2], &row[4]));
     let (_, report) = set.measure("er_kg_bench");
     assert!(report.reaches(Score(8_500), Score(3_000)), "{report:?}");
 }
@@ -262,10 +253,7 @@ fn bibliographies_are_measured() {
     let first = table(&folder.join("dblp.csv"), '%', paper);
     let count = first.records.len();
     let second = table(&folder.join("acm.csv"), '%', |number, row| paper(count + number, row));
-    let mut set = Set {
-        records: first.records.into_iter().chain(second.records).collect(),
-        ..Set::default()
-    };
+    let mut set = Set { records: first.records.into_iter().chain(second.records).collect(), ..Set::default() };
     for line in read(&folder.join("gt.csv")).lines().skip(1) {
         let pair: Vec<usize> = line.split('%').map(|number| number.trim().parse().unwrap()).collect();
         set.records[count + pair[1]].label = set.records[pair[0]].label.clone();
@@ -275,10 +263,7 @@ fn bibliographies_are_measured() {
 }
 
 fn paper(number: usize, row: &[String]) -> Record {
-    with_attributes(
-        plain(number, &row[1], "PAPER", &number.to_string()),
-        &[("authors", &row[2]), ("year", &row[4])],
-    )
+    with_attributes(plain(number, &row[1], "PAPER", &number.to_string()), &[("authors", &row[2]), ("year", &row[4])])
 }
 
 /// The rows of one table of a plain SQL dump, as column and value.
@@ -289,11 +274,7 @@ fn dumped(dump: &str, table: &str) -> Vec<BTreeMap<String, String>> {
     let columns: Vec<&str> = columns.split(", ").collect();
     let rows = rest.lines().take_while(|line| *line != "\\.");
     let pairs = |line: &str| {
-        columns
-            .iter()
-            .map(|column| (*column).to_owned())
-            .zip(line.split('\t').map(str::to_owned))
-            .collect()
+        columns.iter().map(|column| (*column).to_owned()).zip(line.split('\t').map(str::to_owned)).collect()
     };
     rows.map(pairs).collect()
 }
@@ -305,42 +286,23 @@ fn khora(folder: &Path) -> Set {
         let id: Uuid = row["id"].parse().unwrap();
         let metadata: Value = serde_json::from_str(&row["metadata"]).unwrap();
         let listed = |column: &str| {
-            row[column]
-                .trim_matches(['{', '}', '[', ']'])
-                .split(',')
-                .map(str::to_owned)
-                .collect::<Vec<_>>()
+            row[column].trim_matches(['{', '}', '[', ']']).split(',').map(str::to_owned).collect::<Vec<_>>()
         };
-        set.vectors.insert(
-            id,
-            listed("embedding")
-                .iter()
-                .map(|number| number.parse().unwrap())
-                .collect(),
-        );
+        set.vectors.insert(id, listed("embedding").iter().map(|number| number.parse().unwrap()).collect());
         set.records.push(Record {
             id,
             name: row["name"].clone(),
             entity_type: row["entity_type"].clone(),
             mentions: row["mention_count"].parse().unwrap(),
             created_at: row["created_at"].clone(),
-            chunks: listed("source_chunk_ids")
-                .iter()
-                .filter_map(|id| id.parse().ok())
-                .collect(),
+            chunks: listed("source_chunk_ids").iter().filter_map(|id| id.parse().ok()).collect(),
             attributes: Vec::new(),
-            label: metadata["dup_of"]
-                .as_str()
-                .map_or_else(|| id.to_string(), str::to_owned),
+            label: metadata["dup_of"].as_str().map_or_else(|| id.to_string(), str::to_owned),
         });
     }
     for row in dumped(&dump, "relationships") {
         let end = |column: &str| row[column].parse().unwrap();
-        set.edges.push((
-            end("source_entity_id"),
-            end("target_entity_id"),
-            row["relationship_type"].clone(),
-        ));
+        set.edges.push((end("source_entity_id"), end("target_entity_id"), row["relationship_type"].clone()));
     }
     set
 }
@@ -353,26 +315,15 @@ fn of_the_planted_duplicates_all_merge_but_those_with_a_generation() {
     assert_eq!(report.precision(), Some(Score::ONE));
     assert_eq!(plan.counts.entities_absorbed, 95);
     assert!(plan.collisions.is_empty());
-    let merged: Vec<Uuid> = plan
-        .merges
-        .iter()
-        .flat_map(|merge| merge.absorb.iter().chain([&merge.keep]))
-        .copied()
-        .collect();
-    let planted = set
-        .records
-        .iter()
-        .filter(|record| record.label != record.id.to_string());
+    let merged: Vec<Uuid> =
+        plan.merges.iter().flat_map(|merge| merge.absorb.iter().chain([&merge.keep])).copied().collect();
+    let planted = set.records.iter().filter(|record| record.label != record.id.to_string());
     let left: Vec<&Record> = planted.filter(|record| !merged.contains(&record.id)).collect();
     assert_eq!(left.len(), 5);
     for record in left {
         let original: Uuid = record.label.parse().unwrap();
         let pair = (record.id.min(original), record.id.max(original));
-        let kept = plan
-            .kept_apart
-            .iter()
-            .find(|kept| (kept.evidence.left, kept.evidence.right) == pair)
-            .unwrap();
+        let kept = plan.kept_apart.iter().find(|kept| (kept.evidence.left, kept.evidence.right) == pair).unwrap();
         assert_eq!(
             (kept.reason, kept.evidence.vetoes.as_slice()),
             (KeptApartReason::Vetoed, &[Veto::GenerationalSuffix][..])

@@ -23,10 +23,7 @@ impl Score {
     /// The nearest score to a number between -1 and 1; numbers outside are cut off, NaN is zero.
     pub fn from_unit(value: f64) -> Self {
         let scaled = (value.clamp(-1.0, 1.0) * 10_000.0).round();
-        #[expect(
-            clippy::cast_possible_truncation,
-            reason = "clamped to ±10,000 above; NaN casts to zero"
-        )]
+        #[expect(clippy::cast_possible_truncation, reason = "clamped to ±10,000 above; NaN casts to zero")]
         let stored = scaled as i16;
         Self(stored)
     }
@@ -78,11 +75,7 @@ fn fold(lanes: [f32; LANES]) -> f32 {
 /// One over the length of a vector; `None` for a vector that has no direction: zero, NaN, infinite or overflowing.
 pub fn inverse_norm(vector: &[f32]) -> Option<f32> {
     let square = dot(vector, vector);
-    if square.is_finite() && square > 0.0 {
-        Some(1.0 / square.sqrt())
-    } else {
-        None
-    }
+    if square.is_finite() && square > 0.0 { Some(1.0 / square.sqrt()) } else { None }
 }
 
 /// The cosine of two vectors whose inverse norms are known.

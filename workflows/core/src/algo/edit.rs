@@ -21,11 +21,7 @@ pub enum OneEdit {
 
 /// The single edit that turns `left` into `right`; nothing when it takes more than one.
 pub fn one_edit<T: PartialEq>(left: &[T], right: &[T]) -> Option<OneEdit> {
-    let (short, long) = if left.len() <= right.len() {
-        (left, right)
-    } else {
-        (right, left)
-    };
+    let (short, long) = if left.len() <= right.len() { (left, right) } else { (right, left) };
     if long.len() - short.len() > 1 {
         return None;
     }
@@ -52,11 +48,7 @@ fn length_edit<T: PartialEq>(long: &[T], position: usize) -> OneEdit {
     }
     let repeats_before = position > 0 && long[position - 1] == *extra;
     let repeats_after = long[position + 1] == *extra;
-    if repeats_before || repeats_after {
-        OneEdit::Doubled
-    } else {
-        OneEdit::Inner
-    }
+    if repeats_before || repeats_after { OneEdit::Doubled } else { OneEdit::Inner }
 }
 
 #[cfg(test)]

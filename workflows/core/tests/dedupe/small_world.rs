@@ -54,9 +54,7 @@ const RECORDS: &[(&str, &str, &str)] = &[
 ];
 
 fn world() -> World {
-    RECORDS.iter().fold(World::default(), |world, (entity_type, _, name)| {
-        world.entity(name, entity_type)
-    })
+    RECORDS.iter().fold(World::default(), |world, (entity_type, _, name)| world.entity(name, entity_type))
 }
 
 fn measured(world: &World) -> EvalReport {
@@ -64,11 +62,7 @@ fn measured(world: &World) -> EvalReport {
         .rows
         .iter()
         .zip(RECORDS)
-        .map(|(row, (_, label, name))| LabelledRecord {
-            id: row.id,
-            name,
-            label,
-        })
+        .map(|(row, (_, label, name))| LabelledRecord { id: row.id, name, label })
         .collect();
     evaluate(&records, &world.plan())
 }
@@ -82,16 +76,8 @@ fn names_alone_find_nearly_all_and_spare_all() {
 #[test]
 fn what_keeps_two_is_said_for_each_trap() {
     let plan = world().plan();
-    let vetoes: Vec<Veto> = plan
-        .kept_apart
-        .iter()
-        .flat_map(|kept| kept.evidence.vetoes.clone())
-        .collect();
-    for veto in [
-        Veto::GenerationalSuffix,
-        Veto::DifferentNumbers,
-        Veto::DifferentLegalForm,
-    ] {
+    let vetoes: Vec<Veto> = plan.kept_apart.iter().flat_map(|kept| kept.evidence.vetoes.clone()).collect();
+    for veto in [Veto::GenerationalSuffix, Veto::DifferentNumbers, Veto::DifferentLegalForm] {
         assert!(vetoes.contains(&veto), "{veto:?} is not said");
     }
 }

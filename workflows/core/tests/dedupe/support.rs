@@ -48,9 +48,7 @@ pub(crate) fn axis() -> Vec<f32> {
 impl World {
     /// A world of named entities of one type, numbered from 1.
     pub(crate) fn of(entity_type: &str, names: &[&str]) -> Self {
-        names
-            .iter()
-            .fold(Self::default(), |world, name| world.entity(name, entity_type))
+        names.iter().fold(Self::default(), |world, name| world.entity(name, entity_type))
     }
 
     /// One entity more.
@@ -121,18 +119,12 @@ impl World {
 }
 
 fn feed(planner: &mut DedupePlanner, row: &Row) {
-    let attributes: Vec<(&str, &str)> = row
-        .attributes
-        .iter()
-        .map(|(key, value)| (key.as_str(), value.as_str()))
-        .collect();
-    let embedding = row
-        .vector
-        .as_ref()
-        .map_or(EmbeddingState::Absent, |vector| EmbeddingState::Present {
-            model: row.model,
-            dimension: u32::try_from(vector.len()).unwrap_or(u32::MAX),
-        });
+    let attributes: Vec<(&str, &str)> =
+        row.attributes.iter().map(|(key, value)| (key.as_str(), value.as_str())).collect();
+    let embedding = row.vector.as_ref().map_or(EmbeddingState::Absent, |vector| EmbeddingState::Present {
+        model: row.model,
+        dimension: u32::try_from(vector.len()).unwrap_or(u32::MAX),
+    });
     planner.feed_entity(&EntityInput {
         id: row.id,
         name: &row.name,
@@ -165,37 +157,24 @@ pub(crate) fn clusters(plan: &DedupePlan) -> Vec<Vec<u128>> {
 /// The pairs of a plan that stay two for a reason, as numbers.
 pub(crate) fn kept_apart(plan: &DedupePlan, reason: KeptApartReason) -> Vec<(u128, u128)> {
     let kept = plan.kept_apart.iter().filter(|kept| kept.reason == reason);
-    kept.map(|kept| (kept.evidence.left.as_u128(), kept.evidence.right.as_u128()))
-        .collect()
+    kept.map(|kept| (kept.evidence.left.as_u128(), kept.evidence.right.as_u128())).collect()
 }
 
 /// What a plan says about its first two entities, in one line.
 pub(crate) fn outcome(plan: &DedupePlan) -> String {
     let of_pair = |left: Uuid, right: Uuid| (left, right) == (id(1), id(2));
-    let merged = plan
-        .merges
-        .iter()
-        .flat_map(|merge| &merge.pairs)
-        .find(|pair| of_pair(pair.left, pair.right));
+    let merged = plan.merges.iter().flat_map(|merge| &merge.pairs).find(|pair| of_pair(pair.left, pair.right));
     if let Some(pair) = merged {
         return format!("merge: {}", word(&pair.rule));
     }
-    match plan
-        .kept_apart
-        .iter()
-        .find(|kept| of_pair(kept.evidence.left, kept.evidence.right))
-    {
+    match plan.kept_apart.iter().find(|kept| of_pair(kept.evidence.left, kept.evidence.right)) {
         Some(kept) if kept.evidence.vetoes.is_empty() => {
             let missing = match kept.evidence.missing.as_slice() {
                 [] => "",
                 [Support::CosineAtThreshold] => ", a cosine is missing",
                 _ => ", a cosine or context is missing",
             };
-            format!(
-                "two: {}, {}{missing}",
-                word(&kept.reason),
-                word(&kept.evidence.names.relation)
-            )
+            format!("two: {}, {}{missing}", word(&kept.reason), word(&kept.evidence.names.relation))
         }
         Some(kept) => {
             let vetoes: Vec<String> = kept.evidence.vetoes.iter().map(word).collect();
@@ -206,8 +185,5 @@ pub(crate) fn outcome(plan: &DedupePlan) -> String {
 }
 
 fn word(value: &impl serde::Serialize) -> String {
-    serde_json::to_string(value)
-        .unwrap_or_default()
-        .trim_matches('"')
-        .to_owned()
+    serde_json::to_string(value).unwrap_or_default().trim_matches('"').to_owned()
 }

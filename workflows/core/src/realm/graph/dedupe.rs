@@ -4,7 +4,7 @@
 //! [`DedupeScorer`] says which vectors it wants, is fed with them, and draws up a [`DedupePlan`]. Nothing here reads a
 //! store: the caller streams.
 //!
-//! The stages, each a file: `input` (what is fed) → `world` (sorted and read, with `text`, `legal`,
+//! The stages, each a file: `input` (what is fed) → `world` (sorted and read, with `text`, `fold`, `legal`,
 //! `lexicon`, `reader`, `keys`, `name`) →
 //! `block` (candidates) → `compare`, `veto`, `weigh`, `rule` (one pair) → `cluster` (no transitive swallowing) →
 //! `outcome` (the plan).
@@ -17,6 +17,7 @@ mod block;
 mod cluster;
 mod compare;
 pub mod eval;
+mod fold;
 mod input;
 mod keys;
 mod legal;

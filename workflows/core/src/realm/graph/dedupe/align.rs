@@ -131,10 +131,7 @@ struct Alignment<'a> {
 
 impl<'a> Alignment<'a> {
     fn new(world: &'a World, left: &'a [Word], right: &'a [Word]) -> Self {
-        let (left, right) = (
-            &left[..left.len().min(TOKENS_MAX)],
-            &right[..right.len().min(TOKENS_MAX)],
-        );
+        let (left, right) = (&left[..left.len().min(TOKENS_MAX)], &right[..right.len().min(TOKENS_MAX)]);
         Self {
             world,
             left,
@@ -184,10 +181,8 @@ impl<'a> Alignment<'a> {
         if self.left_open.count_ones() == self.right_open.count_ones() {
             return;
         }
-        let (left, right) = (
-            Run::of(self.world, self.left, self.left_open),
-            Run::of(self.world, self.right, self.right_open),
-        );
+        let (left, right) =
+            (Run::of(self.world, self.left, self.left_open), Run::of(self.world, self.right, self.right_open));
         let letters = left.bytes().len().min(right.bytes().len());
         if letters < SLIP_LETTERS_MIN || left.bytes()[0] != right.bytes()[0] {
             return;
@@ -357,17 +352,11 @@ struct Run {
 impl Run {
     /// Empty when the words are too long, or in a script whose letters are words, or hold a number.
     fn of(world: &World, words: &[Word], mask: u32) -> Self {
-        let mut run = Self {
-            buffer: [0; RUN_BYTES_MAX],
-            length: 0,
-        };
+        let mut run = Self { buffer: [0; RUN_BYTES_MAX], length: 0 };
         for at in bits(mask) {
             let bytes = world.text(words[at]).as_bytes();
             if words[at].solid || run.length + bytes.len() > RUN_BYTES_MAX {
-                return Self {
-                    buffer: [0; RUN_BYTES_MAX],
-                    length: 0,
-                };
+                return Self { buffer: [0; RUN_BYTES_MAX], length: 0 };
             }
             run.buffer[run.length..run.length + bytes.len()].copy_from_slice(bytes);
             run.length += bytes.len();

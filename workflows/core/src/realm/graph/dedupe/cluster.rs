@@ -8,14 +8,11 @@
 use rayon::prelude::*;
 
 use super::input::Claim;
-use super::plan::{NameRelation, Score};
+use super::plan::NameRelation;
 use super::settings::CLUSTER_MEMBERS_MAX;
 use super::weigh::{Scale, Weighed};
 use super::world::World;
 use crate::algo::union_find::UnionFind;
-
-/// Cosine below which two members of one cluster whose names both have words of their own clearly do not match.
-const MEMBERS_COSINE_MIN: Score = Score(9_700);
 
 /// A set of entities that are one thing.
 #[derive(Clone, Debug, Default)]
@@ -48,17 +45,10 @@ pub(super) fn may_change(world: &World, rank: u32) -> bool {
 /// Groups the merging pairs among `weighed`, which is sorted by ranks.
 pub(super) fn clusters(scale: &Scale<'_>, weighed: &[Weighed]) -> Clusters {
     let changeable = |pair: &&Weighed| may_change(scale.world, pair.left) && may_change(scale.world, pair.right);
-    let merging: Vec<Weighed> = weighed
-        .iter()
-        .filter(|pair| pair.rule.merges())
-        .filter(changeable)
-        .copied()
-        .collect();
+    let merging: Vec<Weighed> = weighed.iter().filter(|pair| pair.rule.merges()).filter(changeable).copied().collect();
     let components = components(merging, scale.world);
-    let resolved: Vec<Clusters> = components
-        .into_par_iter()
-        .map(|component| resolve(scale, component, Cut::Whole))
-        .collect();
+    let resolved: Vec<Clusters> =
+        components.into_par_iter().map(|component| resolve(scale, component, Cut::Whole)).collect();
     let mut all = Clusters::default();
     for part in resolved {
         all.append(part);
@@ -75,10 +65,7 @@ fn components(pairs: Vec<Weighed>, world: &World) -> Vec<Cluster> {
     }
     let mut rooted: Vec<(u32, Weighed)> = pairs.into_iter().map(|pair| (sets.root(pair.left), pair)).collect();
     rooted.sort_unstable_by_key(|(root, pair)| (*root, pair.left, pair.right));
-    rooted
-        .chunk_by(|a, b| a.0 == b.0)
-        .map(|group| Cluster::of(group.iter().map(|(_, pair)| *pair).collect()))
-        .collect()
+    rooted.chunk_by(|a, b| a.0 == b.0).map(|group| Cluster::of(group.iter().map(|(_, pair)| *pair).collect())).collect()
 }
 
 impl Cluster {
@@ -103,17 +90,12 @@ struct Disagreements {
 impl Disagreements {
     fn of(scale: &Scale<'_>, component: &Cluster) -> Self {
         let count = component.members.len();
-        let mut table = Self {
-            count,
-            flags: vec![false; count * count],
-        };
+        let mut table = Self { count, flags: vec![false; count * count] };
         for (at, &left) in component.members.iter().enumerate() {
             for (other, &right) in component.members.iter().enumerate().skip(at + 1) {
-                let joined = component
-                    .pairs
-                    .binary_search_by_key(&(left, right), |pair| (pair.left, pair.right))
-                    .is_ok();
-                let apart = !joined && disagree(&scale.weigh((left, right)), scale.world);
+                let joined =
+                    component.pairs.binary_search_by_key(&(left, right), |pair| (pair.left, pair.right)).is_ok();
+                let apart = !joined && disagree(&scale.weigh((left, right)), scale);
                 table.flags[at * count + other] = apart;
                 table.flags[other * count + at] = apart;
             }
@@ -131,21 +113,21 @@ impl Disagreements {
 }
 
 /// The criterion: two members disagree when a veto stands between them, or when each name has words of its own, none
-/// of them is an acronym, and the vectors do not bring them together.
-fn disagree(pair: &Weighed, world: &World) -> bool {
+/// of them is an acronym, and their cosine does not reach the threshold.
+fn disagree(pair: &Weighed, scale: &Scale<'_>) -> bool {
     if !pair.vetoes.is_empty() {
         return true;
     }
     if pair.rule.merges() {
         return false;
     }
-    let acronym = |rank: u32| world.facts[rank as usize].acronym != 0;
+    let acronym = |rank: u32| scale.world.facts[rank as usize].acronym != 0;
     let words = &pair.names.words;
     let own_words = (words.left_only > 0 && words.right_only > 0) || pair.names.relation == NameRelation::Narrowed;
     if !own_words || acronym(pair.left) || acronym(pair.right) {
         return false;
     }
-    pair.cosine.score().is_none_or(|cosine| cosine < MEMBERS_COSINE_MIN)
+    pair.cosine.score().is_none_or(|cosine| cosine < scale.threshold(pair.left))
 }
 
 /// What is done to a component in which two members disagree, one step after the other.
@@ -168,46 +150,28 @@ enum Cut {
 ///    that agree.
 fn resolve(scale: &Scale<'_>, component: Cluster, cut: Cut) -> Clusters {
     if component.members.len() == 2 {
-        return Clusters {
-            clusters: vec![component],
-            refused: Vec::new(),
-        };
+        return Clusters { clusters: vec![component], refused: Vec::new() };
     }
     if component.members.len() > CLUSTER_MEMBERS_MAX {
-        return Clusters {
-            clusters: Vec::new(),
-            refused: component.pairs,
-        };
+        return Clusters { clusters: Vec::new(), refused: component.pairs };
     }
     let table = Disagreements::of(scale, &component);
     if !table.any() {
-        return Clusters {
-            clusters: vec![component],
-            refused: Vec::new(),
-        };
+        return Clusters { clusters: vec![component], refused: Vec::new() };
     }
     let same_letters = |pair: &Weighed| pair.names.relation == NameRelation::Same;
     let (kept, refused): (Vec<Weighed>, Vec<Weighed>) = match cut {
         Cut::Whole => {
             let joined = joined_with(&component);
-            component
-                .pairs
-                .iter()
-                .partition(|pair| same_letters(pair) || !is_torn(pair, &component, &joined, &table))
+            component.pairs.iter().partition(|pair| same_letters(pair) || !is_torn(pair, &component, &joined, &table))
         }
         Cut::Torn => component.pairs.iter().partition(|pair| same_letters(pair)),
         Cut::SameLetters => {
-            return Clusters {
-                clusters: Vec::new(),
-                refused: component.pairs,
-            };
+            return Clusters { clusters: Vec::new(), refused: component.pairs };
         }
     };
     let next = if cut == Cut::Whole { Cut::Torn } else { Cut::SameLetters };
-    let mut clusters = Clusters {
-        clusters: Vec::new(),
-        refused,
-    };
+    let mut clusters = Clusters { clusters: Vec::new(), refused };
     for part in components(kept, scale.world) {
         clusters.append(resolve(scale, part, next));
     }

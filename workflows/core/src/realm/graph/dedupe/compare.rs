@@ -57,12 +57,7 @@ pub(super) fn compare(world: &World, left: u32, right: u32) -> NameMatch {
         relation => relation,
     };
     if relation <= NameRelation::SameWords {
-        words = Aligned {
-            similarity: Score::ONE,
-            left_only: 0,
-            right_only: 0,
-            ..words
-        };
+        words = Aligned { similarity: Score::ONE, left_only: 0, right_only: 0, ..words };
     }
     keys.insert_if(relation == NameRelation::Slip, NameKey::Slip);
     keys.insert_if(words.initials > 0 && words.equal_words > 0, NameKey::Initials);

@@ -77,26 +77,13 @@ impl EvalReport {
 pub fn evaluate(records: &[LabelledRecord<'_>], plan: &DedupePlan) -> EvalReport {
     let mut cluster_of: BTreeMap<Uuid, Uuid> = BTreeMap::new();
     for merge in &plan.merges {
-        cluster_of.extend(
-            merge
-                .absorb
-                .iter()
-                .chain([&merge.keep])
-                .map(|&member| (member, merge.keep)),
-        );
+        cluster_of.extend(merge.absorb.iter().chain([&merge.keep]).map(|&member| (member, merge.keep)));
     }
-    let clusters: Vec<Uuid> = records
-        .iter()
-        .map(|record| cluster_of.get(&record.id).copied().unwrap_or(record.id))
-        .collect();
+    let clusters: Vec<Uuid> =
+        records.iter().map(|record| cluster_of.get(&record.id).copied().unwrap_or(record.id)).collect();
     let names: Vec<u64> = records.iter().map(|record| folded_key(record.name)).collect();
-    let each = || {
-        records
-            .iter()
-            .zip(&clusters)
-            .zip(&names)
-            .map(|((record, cluster), name)| (record.label, *cluster, *name))
-    };
+    let each =
+        || records.iter().zip(&clusters).zip(&names).map(|((record, cluster), name)| (record.label, *cluster, *name));
     let with_letters = || each().filter(|(_, _, name)| *name != 0);
     let same_name = pairs(with_letters().map(|(_, _, name)| name));
     let same_name_label = pairs(with_letters().map(|(label, _, name)| (name, label)));
@@ -118,9 +105,7 @@ pub fn evaluate(records: &[LabelledRecord<'_>], plan: &DedupePlan) -> EvalReport
 fn pairs<K: Ord>(keys: impl Iterator<Item = K>) -> u64 {
     let mut keys: Vec<K> = keys.collect();
     keys.sort_unstable();
-    keys.chunk_by(|one, other| one == other)
-        .map(|group| (group.len() * (group.len() - 1) / 2) as u64)
-        .sum()
+    keys.chunk_by(|one, other| one == other).map(|group| (group.len() * (group.len() - 1) / 2) as u64).sum()
 }
 
 fn ratio(part: u64, whole: u64) -> Option<Score> {
@@ -134,11 +119,7 @@ mod tests {
     use crate::realm::graph::dedupe::MergeDraft;
 
     fn record(number: u128, name: &'static str, label: &'static str) -> LabelledRecord<'static> {
-        LabelledRecord {
-            id: Uuid::from_u128(number),
-            name,
-            label,
-        }
+        LabelledRecord { id: Uuid::from_u128(number), name, label }
     }
 
     fn merging(keep: u128, absorb: &[u128]) -> DedupePlan {
@@ -149,25 +130,14 @@ mod tests {
             pairs: Vec::new(),
             every_pair_reached_cosine_threshold: false,
         };
-        DedupePlan {
-            merges: vec![merge],
-            ..DedupePlan::default()
-        }
+        DedupePlan { merges: vec![merge], ..DedupePlan::default() }
     }
 
     #[test]
     fn pairs_count_over_final_clusters() {
-        let records = [
-            record(1, "a", "x"),
-            record(2, "b", "x"),
-            record(3, "c", "x"),
-            record(4, "d", "y"),
-        ];
+        let records = [record(1, "a", "x"), record(2, "b", "x"), record(3, "c", "x"), record(4, "d", "y")];
         let report = evaluate(&records, &merging(1, &[2, 4]));
-        assert_eq!(
-            (report.true_pairs, report.merged_pairs, report.correct_pairs),
-            (3, 3, 1)
-        );
+        assert_eq!((report.true_pairs, report.merged_pairs, report.correct_pairs), (3, 3, 1));
         assert_eq!(
             (report.precision(), report.recall(), report.f1()),
             (Some(Score(3_333)), Some(Score(3_333)), Some(Score(3_333)))
@@ -183,19 +153,9 @@ mod tests {
 
     #[test]
     fn homographs_are_strangers_whose_names_fold_to_the_same_letters() {
-        let records = [
-            record(1, "Georgia", "state"),
-            record(2, "GEORGIA", "country"),
-            record(3, "georgia", "country"),
-        ];
-        assert_eq!(
-            evaluate(&records, &merging(2, &[3])).homograph_split_rate(),
-            Some(Score(10_000))
-        );
-        assert_eq!(
-            evaluate(&records, &merging(1, &[2])).homograph_split_rate(),
-            Some(Score(5_000))
-        );
+        let records = [record(1, "Georgia", "state"), record(2, "GEORGIA", "country"), record(3, "georgia", "country")];
+        assert_eq!(evaluate(&records, &merging(2, &[3])).homograph_split_rate(), Some(Score(10_000)));
+        assert_eq!(evaluate(&records, &merging(1, &[2])).homograph_split_rate(), Some(Score(5_000)));
         assert_eq!(evaluate(&records[1..], &merging(2, &[3])).homograph_split_rate(), None);
     }
 }

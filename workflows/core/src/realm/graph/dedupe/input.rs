@@ -12,6 +12,9 @@ use crate::algo::stable_hash::hash_bytes;
 /// The relationship type of a co-occurrence edge, upper case: two names in one text, no statement about either.
 const CO_OCCURRENCE: &str = "ASSOCIATED_WITH";
 
+/// Relationship types, upper case, that say two names are one: no statement that they are two.
+const ALIASES: [&str; 5] = ["AKA", "ALIAS_OF", "ALSO_KNOWN_AS", "KNOWN_AS", "SAME_AS"];
+
 /// Seeds that keep the hashes of different columns apart.
 const ATTRIBUTE_SEED: u64 = 11;
 const CHUNK_SEED: u64 = 12;
@@ -70,16 +73,14 @@ pub enum Claim {
 pub(super) struct FedEdge {
     pub(super) source: Uuid,
     pub(super) target: Uuid,
-    pub(super) co_occurrence: bool,
+    /// Whether it relates two things: not co-occurrence, not an alias.
+    pub(super) relates: bool,
 }
 
 impl FedEdge {
     pub(super) fn new(source: Uuid, target: Uuid, relationship_type: &str) -> Self {
-        Self {
-            source,
-            target,
-            co_occurrence: relationship_type.to_uppercase() == CO_OCCURRENCE,
-        }
+        let upper = relationship_type.to_uppercase();
+        Self { source, target, relates: upper != CO_OCCURRENCE && !ALIASES.contains(&upper.as_str()) }
     }
 }
 
@@ -110,15 +111,9 @@ impl Columns {
         self.created_at_us.push(entity.created_at_us);
         let vector_kind = self.vector_kind(entity.embedding);
         self.vector_kinds.push(vector_kind);
-        self.attributes.push(sorted(
-            entity.attributes.iter().map(|(key, value)| Attribute::new(key, value)),
-        ));
-        self.chunks.push(sorted(
-            entity
-                .source_chunk_ids
-                .iter()
-                .map(|chunk| hash_bytes(CHUNK_SEED, chunk.as_bytes())),
-        ));
+        let said = entity.attributes.iter().filter(|(_, value)| !value.trim().is_empty());
+        self.attributes.push(sorted(said.map(|(key, value)| Attribute::new(key, value))));
+        self.chunks.push(sorted(entity.source_chunk_ids.iter().map(|chunk| hash_bytes(CHUNK_SEED, chunk.as_bytes()))));
         self.in_scope.push(entity.in_scope);
         self.verdict_keys.push(entity.verdict_key);
     }
@@ -165,9 +160,7 @@ pub(super) struct Attribute {
 impl Attribute {
     fn new(key: &str, value: &str) -> Self {
         let value = value.trim().to_lowercase();
-        let words = value
-            .split(|letter: char| !letter.is_alphanumeric())
-            .filter(|word| !word.is_empty());
+        let words = value.split(|letter: char| !letter.is_alphanumeric()).filter(|word| !word.is_empty());
         Self {
             key: upper_half(hash_bytes(ATTRIBUTE_SEED, key.as_bytes())),
             value: upper_half(hash_bytes(ATTRIBUTE_SEED, value.as_bytes())),
@@ -176,16 +169,14 @@ impl Attribute {
                 .fold(0, |all, bit: u64| all | bit),
         }
     }
-}
 
-impl Attribute {
     /// Whether two values have less than half of the longer one's words in common: "Paris" and "Rome", but not
     /// "New York" and "New York City".
     pub(super) fn contradicts(self, other: Self) -> bool {
         let more = self.words.count_ones().max(other.words.count_ones());
         let common = (self.words & other.words).count_ones();
         // Two single words under one bit are two words that happen to share it: equal ones have an equal value.
-        more == 1 || 2 * common < more
+        self.words != 0 && other.words != 0 && (more == 1 || 2 * common < more)
     }
 }
 

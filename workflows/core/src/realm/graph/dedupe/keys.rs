@@ -49,13 +49,8 @@ impl Reader {
         facts.core = key_of(CORE_SEED, &scratch);
         facts.core_letters = u8::try_from(scratch.chars().count()).unwrap_or(u8::MAX);
         let kinds = &self.kinds;
-        let mut bag: Vec<u64> = self
-            .hashes
-            .iter()
-            .zip(kinds)
-            .filter(|(_, kind)| kind.is_content())
-            .map(|(hash, _)| *hash)
-            .collect();
+        let mut bag: Vec<u64> =
+            self.hashes.iter().zip(kinds).filter(|(_, kind)| kind.is_content()).map(|(hash, _)| *hash).collect();
         bag.sort_unstable();
         facts.bag = bag_key(&bag);
         self.scratch = scratch;
@@ -67,9 +62,7 @@ impl Reader {
         let mut romans = Vec::new();
         for at in 0..self.kinds.len() {
             if self.shape(at).has(Shape::DIGIT) {
-                let groups = self
-                    .word(at)
-                    .split(|letter: char| !letter.is_numeric() && letter != '.');
+                let groups = self.word(at).split(|letter: char| !letter.is_numeric() && letter != '.');
                 digits.extend(
                     groups
                         .map(|group| group.trim_start_matches('0').trim_matches('.'))
@@ -109,9 +102,7 @@ impl Reader {
 
     /// The keys made of first letters.
     pub(super) fn short_keys(&mut self, facts: &mut NameFacts) {
-        let content: Vec<usize> = (0..self.kinds.len())
-            .filter(|&at| self.kinds[at].is_content())
-            .collect();
+        let content: Vec<usize> = (0..self.kinds.len()).filter(|&at| self.kinds[at].is_content()).collect();
         let (Some(&first), Some(&last)) = (content.first(), content.last()) else {
             return;
         };
@@ -155,11 +146,7 @@ fn number_hash(digits: &str) -> u64 {
 
 /// The key of a text; nothing has no key, and no text has the key zero.
 fn key_of(seed: u64, text: &str) -> u64 {
-    if text.is_empty() {
-        0
-    } else {
-        hash_bytes(seed, text.as_bytes()).max(1)
-    }
+    if text.is_empty() { 0 } else { hash_bytes(seed, text.as_bytes()).max(1) }
 }
 
 /// The key of sorted hashes.

@@ -71,12 +71,16 @@ const FORMS: &[(&str, Countries)] = &[
     ("cv", NL | LATIN),
     ("dd", BALKAN),
     ("doo", BALKAN),
+    ("ead", BALKAN),
     ("eg", DE),
     ("ehf", NO),
     ("eirl", LATIN),
+    ("ek", DE),
+    ("eood", BALKAN),
     ("ev", DE),
     ("gaisha", JP),
     ("gesellschaft", DE),
+    ("gesmbh", DE),
     ("gk", JP),
     ("gmbh", DE),
     ("hf", NO),
@@ -85,10 +89,12 @@ const FORMS: &[(&str, Countries)] = &[
     ("jsc", RU | BALTIC | ASIA),
     ("kabushiki", JP),
     ("kaisha", JP),
+    ("kd", BALKAN),
     ("kft", HU),
     ("kg", DE),
     ("kgaa", DE),
     ("kk", JP),
+    ("ks", CZ | NO | DK),
     ("limitada", PT | LATIN),
     ("limited", ENGLISH),
     ("llc", US | RU | ASIA),
@@ -97,20 +103,24 @@ const FORMS: &[(&str, Countries)] = &[
     ("ltd", ENGLISH),
     ("ltda", PT | LATIN),
     ("mbh", DE),
+    ("na", US),
     ("nv", NL),
     ("nyrt", HU),
     ("oao", RU),
     ("ohg", DE),
     ("ojsc", RU),
+    ("ood", BALKAN),
     ("ooo", RU),
     ("osakeyhtio", FI),
     ("ou", BALTIC),
     ("oy", FI),
     ("oyj", FI),
     ("pao", RU),
+    ("pc", US),
     ("persero", ID),
     ("pjsc", RU | ASIA),
     ("plc", GB | EN),
+    ("pllc", US),
     ("private", IN | EN | ASIA),
     ("pt", ID),
     ("pte", ASIA),
@@ -148,7 +158,9 @@ const FORMS: &[(&str, Countries)] = &[
     ("too", RU),
     ("uab", BALTIC),
     ("ug", DE),
+    ("ulc", CA),
     ("vof", NL),
+    ("vos", CZ),
     ("yk", JP),
     ("zao", RU),
     ("zoo", PL),
@@ -163,9 +175,8 @@ const FORMS: &[(&str, Countries)] = &[
 ];
 
 /// Forms that also stand in front of a name: "AS Eesti Gaas", "PT Astra", "ООО Газпром".
-const LEADING: &[&str] = &[
-    "ab", "as", "oao", "ooo", "ou", "oy", "pao", "pt", "sia", "uab", "zao", "ао", "ооо", "оао", "пао", "тов", "зао",
-];
+const LEADING: &[&str] =
+    &["ab", "as", "oao", "ooo", "ou", "oy", "pao", "pt", "sia", "uab", "zao", "ао", "ооо", "оао", "пао", "тов", "зао"];
 
 /// Legal forms that are written without a space before or after the name, longest first where one contains another.
 pub(super) const GLUED: &[(&str, Countries)] = &[
@@ -182,15 +193,12 @@ pub(super) const GLUED: &[(&str, Countries)] = &[
 
 /// The countries of a legal form; `None` for any other word.
 pub(super) fn form(word: &str) -> Option<Countries> {
-    FORMS
-        .binary_search_by_key(&word, |(key, _)| key)
-        .ok()
-        .map(|at| FORMS[at].1)
+    FORMS.binary_search_by_key(&word, |(key, _)| key).ok().map(|at| FORMS[at].1)
 }
 
 /// Whether a form is also an everyday word, which small letters make of it.
 pub(super) fn is_everyday_word(word: &str) -> bool {
-    matches!(word, "ad" | "as" | "eg" | "ev" | "sia" | "spa" | "too")
+    matches!(word, "ad" | "as" | "eg" | "ev" | "na" | "sia" | "spa" | "too")
 }
 
 /// Whether a legal form also stands in front of names.

@@ -167,16 +167,7 @@ const NARROWING_WORDS: &[&str] = &[
 ];
 
 /// Words that a type of people is called by.
-const PERSON_TYPES: &[&str] = &[
-    "person",
-    "people",
-    "human",
-    "character",
-    "employee",
-    "customer",
-    "author",
-    "artist",
-];
+const PERSON_TYPES: &[&str] = &["person", "people", "human", "character", "employee", "customer", "author", "artist"];
 
 /// Words after a name that tell a parent from a child, and which generation they name.
 const GENERATIONS: &[(&str, u8)] = &[
@@ -261,6 +252,11 @@ pub(super) fn is_domain_end(word: &str) -> bool {
     matches!(word, "com" | "edu" | "gov" | "net" | "org")
 }
 
+/// Whether a word in front of a name is no part of it. Other languages' articles are: "Los Angeles", "La Paz".
+pub(super) fn is_leading_article(word: &str) -> bool {
+    matches!(word, "a" | "an" | "das" | "der" | "die" | "the")
+}
+
 /// Whether a word carries grammar only.
 pub(super) fn is_function_word(word: &str) -> bool {
     FUNCTION_WORDS.binary_search(&word).is_ok()
@@ -299,11 +295,7 @@ pub(super) fn roman(word: &str) -> Option<u8> {
             b'x' => 10,
             _ => return None,
         };
-        value = if digit < last {
-            value.checked_sub(digit)?
-        } else {
-            value.checked_add(digit)?
-        };
+        value = if digit < last { value.checked_sub(digit)? } else { value.checked_add(digit)? };
         last = digit;
     }
     (value <= ROMAN_VALUE_MAX && spelled_roman(value) == word).then_some(value)
@@ -317,17 +309,11 @@ const ROMAN_LETTERS_MAX: usize = 7;
 /// The one correct spelling of a number below 40.
 fn spelled_roman(value: u8) -> String {
     const ONES: [&str; 10] = ["", "i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix"];
-    format!(
-        "{}{}",
-        "x".repeat(usize::from(value / 10)),
-        ONES[usize::from(value % 10)]
-    )
+    format!("{}{}", "x".repeat(usize::from(value / 10)), ONES[usize::from(value % 10)])
 }
 
 fn lookup<T: Copy>(list: &[(&str, T)], word: &str) -> Option<T> {
-    list.binary_search_by_key(&word, |(key, _)| key)
-        .ok()
-        .map(|at| list[at].1)
+    list.binary_search_by_key(&word, |(key, _)| key).ok().map(|at| list[at].1)
 }
 
 #[cfg(test)]
@@ -353,10 +339,7 @@ mod tests {
 
     #[test]
     fn roman_numerals_are_read_and_other_words_are_not() {
-        assert_eq!(
-            ["i", "iv", "ix", "xiii", "xxxviii"].map(roman),
-            [Some(1), Some(4), Some(9), Some(13), Some(38)]
-        );
+        assert_eq!(["i", "iv", "ix", "xiii", "xxxviii"].map(roman), [Some(1), Some(4), Some(9), Some(13), Some(38)]);
         assert_eq!(["", "iiii", "vx", "mix", "iix", "xxxx"].map(roman), [None; 6]);
     }
 }

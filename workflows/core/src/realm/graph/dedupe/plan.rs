@@ -223,7 +223,7 @@ pub struct AttributeEvidence {
     pub conflicting: u16,
 }
 
-/// The stated rules; [`super::decide`] is where they are stated.
+/// The stated rules, in the order in which `rule.rs` states and applies them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Rule {

@@ -32,10 +32,7 @@ pub struct DedupePlanner {
 impl DedupePlanner {
     /// An empty planner.
     pub fn new(settings: DedupeSettings) -> Self {
-        Self {
-            settings,
-            ..Self::default()
-        }
+        Self { settings, ..Self::default() }
     }
 
     /// Takes a live entity.
@@ -60,13 +57,7 @@ impl DedupePlanner {
 
     /// Sorts what was fed and finds the candidates.
     pub fn propose(self) -> Result<DedupeScorer, DedupeError> {
-        let Self {
-            settings,
-            columns,
-            edges,
-            mut verdicts,
-            claims,
-        } = self;
+        let Self { settings, columns, edges, mut verdicts, claims } = self;
         verdicts.sort_unstable();
         verdicts.dedup();
         let world = World::build(&columns, &edges, &claims)?;
@@ -76,16 +67,7 @@ impl DedupePlanner {
         let nearest = nearest_groups(&world);
         let vectors = Vectors::for_ranks(ranks_in_need(&world, &candidates, &nearest));
         let need = vectors.needed().iter().map(|&rank| world.ids[rank as usize]).collect();
-        Ok(DedupeScorer {
-            settings,
-            world,
-            verdicts,
-            candidates,
-            expansions,
-            nearest,
-            vectors,
-            need,
-        })
+        Ok(DedupeScorer { settings, world, verdicts, candidates, expansions, nearest, vectors, need })
     }
 }
 
@@ -97,12 +79,8 @@ fn ranks_in_need(world: &World, candidates: &Candidates, nearest: &NearestGroups
             && world.same_type(left, right)
             && name_vetoes(&world.facts[one], &world.facts[other], &compare(world, left, right)).is_empty()
     };
-    let mut needed: Vec<u32> = candidates
-        .pairs
-        .iter()
-        .filter(comparable)
-        .flat_map(|&(left, right)| [left, right])
-        .collect();
+    let mut needed: Vec<u32> =
+        candidates.pairs.iter().filter(comparable).flat_map(|&(left, right)| [left, right]).collect();
     needed.extend(nearest.groups.iter().flatten());
     needed.retain(|&rank| world.vector_kinds[rank as usize] != 0);
     needed.par_sort_unstable();
@@ -138,19 +116,13 @@ impl DedupeScorer {
     }
 
     /// Weighs all candidates and draws up the plan.
-    pub fn finish(self) -> DedupePlan {
-        let scale = Scale::new(
-            &self.world,
-            &self.settings,
-            &self.vectors,
-            &self.expansions,
-            &self.verdicts,
-        );
-        let mut pairs = self.candidates.pairs.clone();
+    pub fn finish(mut self) -> DedupePlan {
+        let mut pairs = std::mem::take(&mut self.candidates.pairs);
+        let scale = Scale::new(&self.world, &self.settings, &self.vectors, &self.expansions, &self.verdicts);
+        let found_by_names = pairs.len();
         for group in &self.nearest.groups {
             pairs.extend(self.vectors.nearest(group, scale.threshold(group[0])));
         }
-        let found_by_names = self.candidates.pairs.len();
         pairs.par_sort_unstable();
         pairs.dedup();
         let found_by_vectors = pairs.len() - found_by_names;

@@ -8,6 +8,9 @@ use super::lexicon;
 use super::name::{Kind, Marks, NameFacts, StoredToken};
 use super::text::{Shape, Tokens};
 
+/// Longest part of a legal form that is written in parts: "S. p. A.", "Sp. z o.o.".
+const FORM_PART_LETTERS_MAX: usize = 2;
+
 /// Reads names one after another, reusing its buffers.
 #[derive(Debug, Default)]
 pub(super) struct Reader {
@@ -99,8 +102,8 @@ impl Reader {
     fn plain_kind(&self, at: usize) -> Kind {
         let (word, shape) = (self.word(at), self.shape(at));
         let shouted = shape.has(Shape::UPPER) && self.tokens.has_lower;
-        if shape.has(Shape::AMPERSAND) || (lexicon::is_function_word(word) && !shouted && !shape.has(Shape::DOT_AFTER))
-        {
+        let grammar = if at == 0 { lexicon::is_leading_article(word) } else { lexicon::is_function_word(word) };
+        if shape.has(Shape::AMPERSAND) || (grammar && !shouted && !shape.has(Shape::DOT_AFTER)) {
             Kind::Function
         } else if shape.has(Shape::DIGIT) {
             Kind::Number
@@ -114,10 +117,7 @@ impl Reader {
     /// Where the name ends when brackets at its end are left out.
     fn body_end(&self) -> usize {
         let count = self.tokens.list.len();
-        let bracketed = (0..count)
-            .rev()
-            .take_while(|&at| self.shape(at).has(Shape::BRACKETED))
-            .count();
+        let bracketed = (0..count).rev().take_while(|&at| self.shape(at).has(Shape::BRACKETED)).count();
         if bracketed == count { count } else { count - bracketed }
     }
 
@@ -152,8 +152,9 @@ impl Reader {
             let Some(start) = (last + 1).checked_sub(count).filter(|&start| start > 0) else {
                 continue;
             };
-            let letters: String = (start..=last).map(|at| self.word(at)).collect();
-            let spelled = letters.chars().count() == count;
+            let parts = start..=last;
+            let spelled = parts.clone().all(|at| self.word(at).len() <= FORM_PART_LETTERS_MAX);
+            let letters: String = parts.map(|at| self.word(at)).collect();
             if let Some(countries) = legal::form(&letters).filter(|_| spelled) {
                 return Some((start, countries));
             }
@@ -168,9 +169,7 @@ impl Reader {
 
     /// Short forms are also words ("Spa", "As", "Too"): written as one, only the common ones count.
     fn reads_as_form(&self, at: usize) -> bool {
-        const COMMON: [&str; 12] = [
-            "bhd", "co", "inc", "llc", "ltd", "oy", "oyj", "plc", "pte", "pty", "pvt", "sdn",
-        ];
+        const COMMON: [&str; 12] = ["bhd", "co", "inc", "llc", "ltd", "oy", "oyj", "plc", "pte", "pty", "pvt", "sdn"];
         let word = self.word(at);
         let ordinary = self.shape(at).has(Shape::CAPITALISED) && !self.shape(at).has(Shape::DOT_AFTER);
         let small_word =
@@ -199,10 +198,7 @@ impl Reader {
         while at + 1 < end {
             let (word, shape) = (self.word(at), self.shape(at));
             let form = legal::form(word).filter(|_| legal::is_leading(word));
-            let glued = legal::GLUED
-                .iter()
-                .find(|(form, _)| *form == word)
-                .map(|(_, countries)| *countries);
+            let glued = legal::GLUED.iter().find(|(form, _)| *form == word).map(|(_, countries)| *countries);
             if let Some(countries) = glued.or(form.filter(|_| shape.has(Shape::UPPER) && self.tokens.has_lower)) {
                 facts.countries = narrowed(facts.countries, countries);
                 self.kinds[at] = Kind::Legal;
@@ -221,9 +217,7 @@ impl Reader {
     /// A nickname between quotes is a name beside the name: `William "Bill" Clinton`.
     fn take_nickname(&mut self) {
         let quoted = |at: &usize| self.shape(*at).has(Shape::QUOTED);
-        let outside = (0..self.kinds.len())
-            .filter(|at| self.kinds[*at].is_content() && !quoted(at))
-            .count();
+        let outside = (0..self.kinds.len()).filter(|at| self.kinds[*at].is_content() && !quoted(at)).count();
         let inside: Vec<usize> = (0..self.kinds.len()).filter(quoted).collect();
         if outside > 1 {
             for at in inside {
@@ -287,9 +281,7 @@ impl Reader {
                 && (self.kinds[other].is_content() || (with_function_words && self.kinds[other] == Kind::Function))
                 && !self.shape(other).has(Shape::AMPERSAND)
         });
-        others
-            .filter_map(|other| self.word(other).chars().next())
-            .eq(self.word(at).chars())
+        others.filter_map(|other| self.word(other).chars().next()).eq(self.word(at).chars())
     }
 
     /// A Roman numeral after the first word is a number; a single letter only at the very end.
@@ -311,18 +303,13 @@ impl Reader {
     }
 
     fn has_upper(&self) -> bool {
-        self.tokens
-            .list
-            .iter()
-            .any(|token| token.shape.has(Shape::UPPER) || token.shape.has(Shape::CAPITALISED))
+        self.tokens.list.iter().any(|token| token.shape.has(Shape::UPPER) || token.shape.has(Shape::CAPITALISED))
     }
 }
 
 /// The key of the letters of a name; zero when it folds to nothing.
 pub(super) fn folded_key(name: &str) -> u64 {
-    Reader::default()
-        .read(name, false, &mut String::new(), &mut Vec::new())
-        .folded
+    Reader::default().read(name, false, &mut String::new(), &mut Vec::new()).folded
 }
 
 /// Two forms in one name (`GmbH & Co. KG`) narrow the countries down, as long as one is left.
@@ -331,5 +318,65 @@ fn narrowed(so_far: Countries, more: Countries) -> Countries {
         0 => more,
         _ if so_far & more == 0 => so_far | more,
         _ => so_far & more,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::{Expect, expect};
+
+    use super::*;
+
+    /// Lists the tokens of a name with what each of them is.
+    #[track_caller]
+    fn check(name: &str, expected: &Expect) {
+        let mut reader = Reader::default();
+        reader.read(name, true, &mut String::new(), &mut Vec::new());
+        let kinds = reader.kinds.iter().enumerate().map(|(at, kind)| format!("{} {kind:?}", reader.word(at)));
+        expected.assert_eq(&kinds.collect::<Vec<_>>().join(", "));
+    }
+
+    #[test]
+    fn legal_forms_are_set_aside_at_the_end_and_at_the_beginning() {
+        check(
+            "Acme Rockets GmbH & Co. KG",
+            &expect!["acme Word, rockets Word, gmbh Legal, & Function, co Legal, kg Legal"],
+        );
+        check("Acme S. p. A.", &expect!["acme Word, s Legal, p Legal, a Legal"]);
+        check("ООО Газпром", &expect!["ооо Legal, газпром Word"]);
+        check("Medical Spa", &expect!["medical Word, spa Word"]);
+        check("palm too", &expect!["palm Word, too Word"]);
+        check("The Limited", &expect!["the Word, limited Word"]);
+        check("株式会社ソニー", &expect!["株式会社 Legal, ソニー Word"]);
+        check("goodreads.com", &expect!["goodreads Word, com Legal"]);
+        check("ASP.NET", &expect!["asp Word, net Word"]);
+    }
+
+    #[test]
+    fn generations_and_series_are_told_from_words() {
+        check("Dr. John Smith Jr.", &expect!["dr Title, john Word, smith Word, jr Generation"]);
+        check("Johnson & Son", &expect!["johnson Word, & Function, son Word"]);
+        check("Henry Tudor VIII", &expect!["henry Word, tudor Word, viii Number"]);
+        check("World War I", &expect!["world Word, war Word, i Number"]);
+        check("Michael I. Jordan", &expect!["michael Word, i Initial, jordan Word"]);
+        check("Xi Jinping", &expect!["xi Word, jinping Word"]);
+    }
+
+    #[test]
+    fn second_names_say_nothing_new() {
+        check("World Health Organization (WHO)", &expect!["world Word, health Word, organization Word, who Alias"]);
+        check("William \"Bill\" Clinton", &expect!["william Word, bill Alias, clinton Word"]);
+    }
+
+    #[test]
+    fn articles_count_as_grammar_only_where_they_are() {
+        check(
+            "The University of the Arts",
+            &expect!["the Function, university Word, of Function, the Function, arts Word"],
+        );
+        check("Los Angeles", &expect!["los Word, angeles Word"]);
+        check("ON Semiconductor", &expect!["on Word, semiconductor Word"]);
+        check("E. Merck", &expect!["e Initial, merck Word"]);
+        check("United States Steel", &expect!["united Word, states Function, steel Word"]);
     }
 }

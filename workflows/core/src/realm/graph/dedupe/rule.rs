@@ -52,10 +52,7 @@ const ONLY_EXPANSION_LETTERS_MIN: u8 = 4;
 
 /// What the rule sees of a pair.
 #[derive(Clone, Copy, Debug)]
-#[expect(
-    clippy::struct_excessive_bools,
-    reason = "each is one fact of the rule, none excludes another"
-)]
+#[expect(clippy::struct_excessive_bools, reason = "each is one fact of the rule, none excludes another")]
 pub(super) struct Facts {
     pub(super) names: NameMatch,
     pub(super) vetoed: bool,
@@ -111,11 +108,7 @@ pub(super) fn decide(pair: &Facts) -> Rule {
     } else if relation == NameRelation::Same {
         Rule::SameLetters
     } else if !speaks(&pair.names) {
-        if reached && relation > NameRelation::Narrowed {
-            Rule::VectorsAlone
-        } else {
-            Rule::NoSupport
-        }
+        if reached && relation > NameRelation::Narrowed { Rule::VectorsAlone } else { Rule::NoSupport }
     } else if pair.linked {
         Rule::NoSupport
     } else if reached {
@@ -141,16 +134,8 @@ fn not_contradicted(pair: &Facts, cosine_min: Score) -> bool {
 }
 
 fn same_words_decide(pair: &Facts) -> bool {
-    let letters_min = if pair.only_article {
-        ARTICLE_LETTERS_MIN
-    } else {
-        ALONE_LETTERS_MIN
-    };
-    let cosine_min = if pair.letters >= LONG_LETTERS_MIN {
-        SAME_WORDS_COSINE_MIN
-    } else {
-        TICKER_COSINE_MIN
-    };
+    let letters_min = if pair.only_article { ARTICLE_LETTERS_MIN } else { ALONE_LETTERS_MIN };
+    let cosine_min = if pair.letters >= LONG_LETTERS_MIN { SAME_WORDS_COSINE_MIN } else { TICKER_COSINE_MIN };
     !pair.bare_title && pair.letters >= letters_min && not_contradicted(pair, cosine_min)
 }
 

@@ -33,10 +33,7 @@ impl Default for DedupeSettings {
 impl DedupeSettings {
     /// The threshold of a type, as it is compared.
     pub fn threshold(&self, entity_type: &str) -> Score {
-        let cosine = self
-            .per_type_thresholds
-            .get(entity_type)
-            .unwrap_or(&self.default_threshold);
+        let cosine = self.per_type_thresholds.get(entity_type).unwrap_or(&self.default_threshold);
         Score::from_unit(f64::from(*cosine))
     }
 }

@@ -26,21 +26,13 @@ enum Slot {
     NotNeeded,
     Empty,
     NoDirection,
-    At {
-        start: usize,
-        length: usize,
-        inverse_norm: f32,
-    },
+    At { start: usize, length: usize, inverse_norm: f32 },
 }
 
 impl Vectors {
     /// Room for the vectors of `needed`, which is sorted and holds only entities that have one.
     pub(super) fn for_ranks(needed: Vec<u32>) -> Self {
-        Self {
-            slots: vec![Slot::Empty; needed.len()],
-            needed,
-            numbers: Vec::new(),
-        }
+        Self { slots: vec![Slot::Empty; needed.len()], needed, numbers: Vec::new() }
     }
 
     pub(super) fn needed(&self) -> &[u32] {
@@ -60,11 +52,7 @@ impl Vectors {
             Some(inverse_norm) => {
                 let start = self.numbers.len();
                 self.numbers.extend_from_slice(vector);
-                Slot::At {
-                    start,
-                    length: vector.len(),
-                    inverse_norm,
-                }
+                Slot::At { start, length: vector.len(), inverse_norm }
             }
         };
     }
@@ -74,16 +62,11 @@ impl Vectors {
     }
 
     pub(super) fn without_direction_count(&self) -> u64 {
-        self.slots
-            .iter()
-            .filter(|slot| matches!(slot, Slot::NoDirection))
-            .count() as u64
+        self.slots.iter().filter(|slot| matches!(slot, Slot::NoDirection)).count() as u64
     }
 
     fn slot(&self, rank: u32) -> Slot {
-        self.needed
-            .binary_search(&rank)
-            .map_or(Slot::NotNeeded, |at| self.slots[at])
+        self.needed.binary_search(&rank).map_or(Slot::NotNeeded, |at| self.slots[at])
     }
 
     /// The cosine of two entities, or why there is none.
@@ -99,10 +82,9 @@ impl Vectors {
             (Slot::NotNeeded, _) | (_, Slot::NotNeeded) => CosineEvidence::NotScored(NotScored::NotNeeded),
             (Slot::Empty, _) | (_, Slot::Empty) => CosineEvidence::NotScored(NotScored::Absent),
             (Slot::NoDirection, _) | (_, Slot::NoDirection) => CosineEvidence::NotScored(NotScored::NoDirection),
-            (one, other) => self.score(one, other).map_or(
-                CosineEvidence::NotScored(NotScored::NoDirection),
-                CosineEvidence::Scored,
-            ),
+            (one, other) => {
+                self.score(one, other).map_or(CosineEvidence::NotScored(NotScored::NoDirection), CosineEvidence::Scored)
+            }
         }
     }
 
@@ -113,11 +95,7 @@ impl Vectors {
 
     fn numbers_of(&self, slot: Slot) -> Option<(&[f32], f32)> {
         match slot {
-            Slot::At {
-                start,
-                length,
-                inverse_norm,
-            } => Some((&self.numbers[start..start + length], inverse_norm)),
+            Slot::At { start, length, inverse_norm } => Some((&self.numbers[start..start + length], inverse_norm)),
             Slot::NotNeeded | Slot::Empty | Slot::NoDirection => None,
         }
     }
@@ -165,10 +143,8 @@ pub(super) fn nearest_groups(world: &World) -> NearestGroups {
         .filter(|(_, kind, _)| *kind != 0)
         .collect();
     keyed.par_sort_unstable();
-    let mut groups: Vec<&[(u32, u32, u32)]> = keyed
-        .chunk_by(|a, b| (a.0, a.1) == (b.0, b.1))
-        .filter(|group| group.len() > 1)
-        .collect();
+    let mut groups: Vec<&[(u32, u32, u32)]> =
+        keyed.chunk_by(|a, b| (a.0, a.1) == (b.0, b.1)).filter(|group| group.len() > 1).collect();
     groups.sort_by_key(|group| (group.len(), group[0]));
     let mut nearest = NearestGroups::default();
     let (mut cosines, mut floats) = (0, 0);

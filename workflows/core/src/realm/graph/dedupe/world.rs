@@ -75,9 +75,7 @@ impl World {
     /// Sorts and reads everything that was fed.
     pub(super) fn build(columns: &Columns, edges: &[FedEdge], claims: &[(Uuid, Claim)]) -> Result<Self, DedupeError> {
         if columns.ids.len() > ENTITIES_MAX {
-            return Err(DedupeError::TooManyEntities {
-                entities_max: ENTITIES_MAX,
-            });
+            return Err(DedupeError::TooManyEntities { entities_max: ENTITIES_MAX });
         }
         let mut order: Vec<u32> = (0..counted(columns.ids.len())).collect();
         order.par_sort_unstable_by_key(|&row| columns.ids[row as usize]);
@@ -157,11 +155,8 @@ pub(super) struct IdIndex {
 
 impl IdIndex {
     fn new(ids: &[Uuid]) -> Self {
-        let mut slots: Vec<(u64, u32)> = ids
-            .iter()
-            .enumerate()
-            .map(|(rank, id)| (hash_bytes(INDEX_SEED, id.as_bytes()), counted(rank)))
-            .collect();
+        let mut slots: Vec<(u64, u32)> =
+            ids.iter().enumerate().map(|(rank, id)| (hash_bytes(INDEX_SEED, id.as_bytes()), counted(rank))).collect();
         slots.par_sort_unstable();
         let bits = ids.len().next_power_of_two().trailing_zeros().max(1);
         let shift = u64::BITS - bits;
@@ -184,10 +179,7 @@ impl IdIndex {
         let hash = hash_bytes(INDEX_SEED, id.as_bytes());
         let bucket = Self::bucket(hash, self.shift);
         let range = self.buckets[bucket] as usize..self.buckets[bucket + 1] as usize;
-        self.slots[range]
-            .iter()
-            .find(|(slot, rank)| *slot == hash && ids[*rank as usize] == *id)
-            .map(|(_, rank)| *rank)
+        self.slots[range].iter().find(|(slot, rank)| *slot == hash && ids[*rank as usize] == *id).map(|(_, rank)| *rank)
     }
 }
 
@@ -201,10 +193,7 @@ fn ranked_types(columns: &Columns, order: &[u32]) -> (Vec<String>, Vec<u32>) {
     for (rank, number) in columns.types.values().enumerate() {
         renumbered[*number as usize] = counted(rank);
     }
-    let type_of = order
-        .iter()
-        .map(|&row| renumbered[columns.type_numbers[row as usize] as usize])
-        .collect();
+    let type_of = order.iter().map(|&row| renumbered[columns.type_numbers[row as usize] as usize]).collect();
     (columns.types.keys().cloned().collect(), type_of)
 }
 
@@ -255,16 +244,9 @@ fn read_names(columns: &Columns, order: &[u32], types: &[String], type_of: &[u32
             batch.name_starts.push(counted(batch.arena.len()));
             let facts = reader.read(name, persons[entity_type as usize], &mut batch.arena, &mut tokens);
             batch.facts.push(facts);
-            batch
-                .tokens
-                .push(tokens.iter().copied().filter(|token| token.kind.is_content()));
-            batch
-                .exact
-                .push(typed(entity_type, hash_bytes(EXACT_SEED, name.as_bytes())));
-            batch.lower.push(typed(
-                entity_type,
-                hash_bytes(EXACT_SEED, reader.lower(name).as_bytes()),
-            ));
+            batch.tokens.push(tokens.iter().copied().filter(|token| token.kind.is_content()));
+            batch.exact.push(typed(entity_type, hash_bytes(EXACT_SEED, name.as_bytes())));
+            batch.lower.push(typed(entity_type, hash_bytes(EXACT_SEED, reader.lower(name).as_bytes())));
         }
         batch
     };
@@ -301,9 +283,7 @@ fn joined(batches: Vec<NameBatch>) -> ReadNames {
                 narrowing: token.narrowing,
             }));
         }
-        names
-            .name_starts
-            .extend(batch.name_starts.iter().map(|start| base + start));
+        names.name_starts.extend(batch.name_starts.iter().map(|start| base + start));
         names.arena.push_str(&batch.arena);
         names.facts.extend(batch.facts);
         names.exact.extend(batch.exact);
@@ -312,6 +292,10 @@ fn joined(batches: Vec<NameBatch>) -> ReadNames {
     names.name_starts.push(counted(names.arena.len()));
     names
 }
+
+/// What every word weighs at least, in halvings: in a small store, where a word is in half of the names or in one of
+/// four, words should still weigh about the same.
+const RARITY_BASE: u32 = 3;
 
 /// How rare each word is: the number of halvings from all names to those that hold it.
 struct Rarity {
@@ -323,20 +307,13 @@ impl Rarity {
     fn of(batches: &[NameBatch]) -> Self {
         let mut all: Vec<u64> = batches
             .iter()
-            .flat_map(|batch| {
-                (0..batch.tokens.len())
-                    .flat_map(|row| batch.tokens.row(row))
-                    .map(|token| token.hash)
-            })
+            .flat_map(|batch| (0..batch.tokens.len()).flat_map(|row| batch.tokens.row(row)).map(|token| token.hash))
             .collect();
         all.par_sort_unstable();
         let names: usize = batches.iter().map(|batch| batch.facts.len()).sum();
-        let mut rarity = Self {
-            hashes: Vec::new(),
-            weights: Vec::new(),
-        };
+        let mut rarity = Self { hashes: Vec::new(), weights: Vec::new() };
         for group in all.chunk_by(|a, b| a == b) {
-            let halvings = (names / group.len()).max(1).ilog2() + 1;
+            let halvings = (names / group.len()).max(1).ilog2() + RARITY_BASE;
             rarity.hashes.push(group[0]);
             rarity.weights.push(u8::try_from(halvings).unwrap_or(u8::MAX));
         }
