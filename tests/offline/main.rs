@@ -2,12 +2,14 @@
 //! formats.
 
 #![allow(clippy::missing_panics_doc, reason = "a test panics where it fails")]
+#![allow(unreachable_pub, reason = "a test binary has no outside")]
 
 #[path = "../support/mod.rs"]
 mod support;
 
 mod crash;
 mod knobs;
+mod replay;
 mod review;
 mod runs;
 mod tidy;

@@ -1,7 +1,7 @@
 //! Undo, seen from outside: content by content.
 
 use crate::support::program::{Program, count, run_id};
-use crate::support::world::{NAMESPACE, World, id};
+use crate::support::world::{NAMESPACE, World, id, name};
 
 #[test]
 fn a_run_that_is_taken_back_leaves_the_content_as_it_was_and_taking_it_back_again_does_nothing() {
@@ -43,11 +43,11 @@ fn a_merge_that_was_taken_back_is_not_proposed_again() {
 fn an_op_goes_with_those_of_its_run_that_depend_on_it() {
     let program = Program::new();
     let mut world = World::new(20);
-    // Two members whose vectors differ a little, so that their mean is neither of them.
+    // Two members whose names are close and whose vectors differ a little, so that their mean is neither of them.
     let duplicate = id("duplicate", 0).to_string();
     let row = world.entities.iter_mut().find(|row| row["id"] == duplicate.as_str()).unwrap();
     row["embedding"][0] = (row["embedding"][0].as_f64().unwrap() + 0.1).into();
-    row["name"] = row["name"].as_str().unwrap().replace('-', " ").into();
+    row["name"] = name(0).replace(' ', "-").into();
     program.import("a.db", NAMESPACE, &world.lines());
     let before = program.content("a.db", NAMESPACE);
     let applied = program.dream("a.db", NAMESPACE, &["--mode", "apply", "--ops", "vectorcypher_dedupe_entities,vectorcypher_centroid_recompute"]);

@@ -1,9 +1,9 @@
 //! What both test binaries share: the program as a person runs it, worlds to run it on, and ways to compare them.
 
 #![allow(dead_code, reason = "each of the two binaries uses its own part")]
-#![allow(unreachable_pub, reason = "a module of two binaries, of which none has an outside")]
 
 pub mod program;
+pub mod replay;
 pub mod world;
 
 use std::path::PathBuf;
