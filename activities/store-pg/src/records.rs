@@ -9,6 +9,7 @@ use dream_core::op::{Draft, Op};
 use dream_core::plan::PlanHash;
 use dream_core::run::OpenRun;
 use dream_core::undo::UndoRecord;
+use dream_core::verdict::NamePair;
 use dream_ports::StoreError;
 use dream_ports::plan::OpRecord;
 use dream_ports::run::{Namespace, RunRecord};
@@ -56,7 +57,12 @@ pub(crate) fn content_key(row: &PgRow, column: &str) -> Result<ContentKey, Store
     get::<&[u8]>(row, column)?.try_into().map(ContentKey).map_err(|_| unreadable(column))
 }
 
-pub(crate) fn fingerprint(row: &PgRow, column: &str) -> Result<Fingerprint, StoreError> {
+/// A pair of names, as digests.
+pub(crate) fn name_pair(row: &PgRow) -> Result<NamePair, StoreError> {
+    Ok((fingerprint(row, "low")?, fingerprint(row, "high")?))
+}
+
+fn fingerprint(row: &PgRow, column: &str) -> Result<Fingerprint, StoreError> {
     get::<&[u8]>(row, column)?.try_into().map(Fingerprint).map_err(|_| unreadable(column))
 }
 

@@ -1,14 +1,15 @@
 //! Groups of ops, and groups of ops taken back. One write transaction each.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use async_trait::async_trait;
 use dream_core::apply::{Context, Group, NEEDS_ROUNDS_MAX, Reversal};
 use dream_core::clock::Moment;
-use dream_core::id::{ContentKey, RunId};
+use dream_core::id::{ContentKey, NamespaceId, RunId};
 use dream_core::op::{Op, OpState, Reason};
 use dream_core::rows::{Needs, Rows};
 use dream_core::run::RunState;
+use dream_core::verdict::NamePair;
 use dream_ports::apply::{GroupOutcome, GroupRequest, UndoOutcome, UndoRequest};
 use dream_ports::run::Fence;
 use dream_ports::{ApplyStore, StoreError};
@@ -18,7 +19,7 @@ use crate::encode::{hex, id_array, spell_moment};
 use crate::error::ResultExt;
 use crate::load::load;
 use crate::plans::{op, text_array, undo_record};
-use crate::records::{maybe, moment, spell_json, word};
+use crate::records::{maybe, moment, name_pair, spell_json, word};
 use crate::runs::{KhoraRow, Tx};
 use crate::schema::text_key;
 use crate::write::{Direction, Trail, images, trail};
@@ -80,6 +81,24 @@ impl SqliteStore {
     }
 }
 
+/// Which of these pairs of names stay two.
+async fn kept_apart(
+    tx: &mut Tx,
+    namespace: NamespaceId,
+    pairs: &BTreeSet<NamePair>,
+) -> Result<BTreeSet<NamePair>, StoreError> {
+    if pairs.is_empty() {
+        return Ok(BTreeSet::new());
+    }
+    let rows = sqlx::query(sql!("verdicts/kept_apart_among"))
+        .bind(hex(namespace.0))
+        .bind(spell_json(pairs))
+        .fetch_all(&mut **tx)
+        .await
+        .doing("read verdicts")?;
+    rows.iter().map(name_pair).collect()
+}
+
 #[async_trait]
 impl ApplyStore for SqliteStore {
     async fn apply_group(&self, fence: &Fence, request: &GroupRequest) -> Result<GroupOutcome, StoreError> {
@@ -100,7 +119,8 @@ impl ApplyStore for SqliteStore {
         };
         let group = Group { ops: &ops, parents: &parents, context: &context };
         let mut rows = self.load_group(&mut tx, fence, &group).await?;
-        let results = group.decide(&mut rows);
+        let apart = kept_apart(&mut tx, fence.namespace, &group.name_pairs(&rows)).await?;
+        let results = group.decide(&mut rows, &apart);
         images(&mut tx, fence.namespace, &rows.images()).await?;
         let left = Trail {
             run: fence.run,

@@ -9,7 +9,7 @@ use dream_core::op::{Draft, Op, OpKind};
 use dream_core::plan::{Plan, PlanHash};
 use dream_core::run::SkipReason;
 use dream_core::undo::{UndoRecord, vector_bytes, vector_from_bytes};
-use dream_core::verdict::Verdict;
+use dream_core::verdict::{NamePair, Verdict};
 use dream_ports::plan::{Baseline, Finding, OpFilter, OpRecord, Step, StretchOps, Touch};
 use dream_ports::run::Fence;
 use dream_ports::{PlanStore, StoreError};
@@ -19,7 +19,7 @@ use uuid::Uuid;
 
 use crate::encode::{hex, id_array, spell_moment};
 use crate::error::ResultExt;
-use crate::records::{id, maybe, maybe_moment, moment, number, read_json, spell_json, text, unreadable, word};
+use crate::records::{id, maybe, maybe_moment, moment, name_pair, number, read_json, spell_json, text, unreadable, word};
 use crate::runs::{KhoraRow, Tx, find_run, now};
 use crate::{SqliteStore, sql};
 
@@ -293,17 +293,13 @@ impl PlanStore for SqliteStore {
         Ok(u32::try_from(done.rows_affected()).unwrap_or(u32::MAX))
     }
 
-    async fn verdicts(&self, namespace: NamespaceId) -> Result<Vec<Verdict>, StoreError> {
-        let rows = sqlx::query(sql!("verdicts/list"))
+    async fn kept_apart(&self, namespace: NamespaceId) -> Result<Vec<NamePair>, StoreError> {
+        let rows = sqlx::query(sql!("verdicts/kept_apart"))
             .bind(hex(namespace.0))
             .fetch_all(&self.reader)
             .await
             .doing("read verdicts")?;
-        let verdict = |row: &SqliteRow| {
-            let key = |column| read_json(&format!("\"{}\"", text(row, column)?), "dream_verdict");
-            Ok(Verdict { low: key("low")?, high: key("high")?, ruling: word(row, "ruling")? })
-        };
-        rows.iter().map(verdict).collect()
+        rows.iter().map(name_pair).collect()
     }
 
     async fn write_verdicts(&self, namespace: NamespaceId, verdicts: &[Verdict]) -> Result<(), StoreError> {

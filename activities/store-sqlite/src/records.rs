@@ -4,6 +4,7 @@ use dream_core::clock::Moment;
 use dream_core::id::{NamespaceId, RunId, StableNamespaceId};
 use dream_core::plan::PlanHash;
 use dream_core::run::OpenRun;
+use dream_core::verdict::NamePair;
 use dream_ports::StoreError;
 use dream_ports::run::{Namespace, RunRecord};
 use sqlx::Row as _;
@@ -49,6 +50,12 @@ pub(crate) fn spell_json(value: &impl serde::Serialize) -> String {
 
 pub(crate) fn read_json<T: serde::de::DeserializeOwned>(text: &str, what: &str) -> Result<T, StoreError> {
     serde_json::from_str(text).map_err(|_| unreadable(what))
+}
+
+/// A pair of names, as digests.
+pub(crate) fn name_pair(row: &SqliteRow) -> Result<NamePair, StoreError> {
+    let key = |column| read_json(&format!("\"{}\"", text(row, column)?), "dream_verdict");
+    Ok((key("low")?, key("high")?))
 }
 
 pub(crate) fn open_run(row: &SqliteRow) -> Result<OpenRun, StoreError> {

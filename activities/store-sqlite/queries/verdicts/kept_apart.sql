@@ -1,0 +1,2 @@
+-- Every pair of names that stays two.
+select low, high from dream_verdict where namespace_id = ?1 and ruling = 'keep_apart' order by low, high
