@@ -1,1 +1,30 @@
-fn main() {}
+//! Dream Worker: the slow pass at night over what agents remembered by day.
+//!
+//! The door: parse, dispatch, exit. What is decided is decided in `workflows/core`; what is touched is touched in
+//! `activities`.
+
+#![forbid(unsafe_code)]
+
+mod cli;
+mod config;
+mod demo;
+mod engine;
+mod exit;
+mod health;
+mod local;
+mod telemetry;
+mod term;
+mod transfer;
+mod wiring;
+mod worker;
+
+use clap::Parser as _;
+
+#[tokio::main]
+async fn main() -> std::process::ExitCode {
+    let cli = cli::Cli::parse();
+    match cli::dispatch(cli).await {
+        Ok(exit) => exit.into(),
+        Err(error) => exit::report(&error).into(),
+    }
+}

@@ -7,6 +7,7 @@ use dream_core::realm::graph::drift::{self, Frequencies};
 use dream_core::realm::graph::orphan::{OrphanPlanner, OrphanSettings, orphans};
 use dream_core::realm::graph::references::{ReferenceAuditor, ReferenceRow};
 use dream_core::realm::graph::scope::ScopeFilter;
+use dream_core::report::facts::TableAudit;
 use dream_ports::plan::{Finding, Step};
 use dream_ports::run::RunRecord;
 use dream_workflows::contract::{Part, PartDone};
@@ -21,17 +22,20 @@ use crate::world::{StoreHandle, World};
 /// Runs one audit.
 pub async fn audit(world: &World, part: Part) -> Result<PartDone, Failure> {
     let (handle, run, settings) = world.load(&part.run).await?;
+    if let Some(done) = crate::requests::cancelled(handle, &run).await? {
+        return Ok(done);
+    }
     let fence = handle.store.fence(run.run, &world.holder).await.or_fail()?;
     while_renewing(handle.store.as_ref(), &fence, async {
-        let findings = match part.kind {
+        let (findings, summary) = match part.kind {
             OpKind::SchemaDriftReport => schema_drift(handle, &run).await?,
             OpKind::OrphanReport => orphan_report(handle, &run, &settings).await?,
             _ => reference_audit(handle, &run).await?,
         };
         let count = u32::try_from(findings.len()).unwrap_or(u32::MAX);
-        let step = Step { name: format!("audit:{}", part.kind), summary: json!({ "findings": count }).to_string() };
+        let step = Step { name: format!("audit:{}", part.kind), summary: summary.to_string() };
         handle.store.write_findings(&fence, &step, &findings).await.or_fail()?;
-        Ok(PartDone { count, reason: None })
+        Ok(PartDone { count, ..PartDone::default() })
     })
     .await
 }
@@ -44,7 +48,10 @@ fn finding(kind: OpKind, ordinal: usize, payload: &impl Serialize) -> Result<Fin
     })
 }
 
-async fn schema_drift(handle: &StoreHandle, run: &RunRecord) -> Result<Vec<Finding>, Failure> {
+/// What an audit found, and what its step says of it.
+type Found = (Vec<Finding>, serde_json::Value);
+
+async fn schema_drift(handle: &StoreHandle, run: &RunRecord) -> Result<Found, Failure> {
     let mut snapshot = handle.store.snapshot(run.namespace).await.or_fail()?;
     let mut observed = Frequencies::default();
     snapshot.entities(&mut |entity| observed.feed_entity(entity.entity_type)).await.or_fail()?;
@@ -56,20 +63,31 @@ async fn schema_drift(handle: &StoreHandle, run: &RunRecord) -> Result<Vec<Findi
         .transpose()?;
     let declared = input_of(run)?.expertise.unwrap_or_default();
     let report = drift::report(&observed, &declared, before.as_ref());
-    Ok(vec![finding(OpKind::SchemaDriftReport, 0, &report)?])
+    let summary = json!({ "entities": report.entity_total, "relationships": report.relationship_total });
+    Ok((vec![finding(OpKind::SchemaDriftReport, 0, &report)?], summary))
 }
 
 async fn orphan_report(
     handle: &StoreHandle,
     run: &RunRecord,
     settings: &RunSettings,
-) -> Result<Vec<Finding>, Failure> {
+) -> Result<Found, Failure> {
     let capabilities = handle.store.probe().await.or_fail()?;
     let mut snapshot = handle.store.snapshot(run.namespace).await.or_fail()?;
     let mut planner = OrphanPlanner::default();
-    snapshot.entities(&mut |entity| planner.feed_entity(entity.id, entity.mention_count)).await.or_fail()?;
+    let (mut entities, mut relationships) = (0_u64, 0_u64);
     snapshot
-        .relationships(&mut |edge| planner.feed_edge(edge.source, edge.target, edge.relationship_type))
+        .entities(&mut |entity| {
+            entities += 1;
+            planner.feed_entity(entity.id, entity.mention_count);
+        })
+        .await
+        .or_fail()?;
+    snapshot
+        .relationships(&mut |edge| {
+            relationships += 1;
+            planner.feed_edge(edge.source, edge.target, edge.relationship_type);
+        })
         .await
         .or_fail()?;
     let settings = OrphanSettings {
@@ -77,7 +95,7 @@ async fn orphan_report(
         cooccurrence_weight: settings.settings.cooccurrence_edge_weight,
         recall_days: settings.settings.orphan_recall_days,
     };
-    let (candidates, _beyond) = planner.candidates(settings);
+    let (candidates, beyond) = planner.candidates(settings);
     let recalls = if capabilities.has_recall_times {
         let ids: Vec<_> = candidates.iter().map(|candidate| candidate.entity).collect();
         Some(snapshot.recalls(&ids).await.or_fail()?)
@@ -85,10 +103,12 @@ async fn orphan_report(
         None
     };
     let orphans = orphans(&candidates, recalls.as_deref(), run.as_of, settings.recall_days);
-    orphans.iter().enumerate().map(|(at, orphan)| finding(OpKind::OrphanReport, at, orphan)).collect()
+    let findings = orphans.iter().enumerate().map(|(at, orphan)| finding(OpKind::OrphanReport, at, orphan));
+    let summary = json!({ "beyond": beyond, "entities": entities, "relationships": relationships });
+    Ok((findings.collect::<Result<_, _>>()?, summary))
 }
 
-async fn reference_audit(handle: &StoreHandle, run: &RunRecord) -> Result<Vec<Finding>, Failure> {
+async fn reference_audit(handle: &StoreHandle, run: &RunRecord) -> Result<Found, Failure> {
     let mut snapshot = handle.store.snapshot(run.namespace).await.or_fail()?;
     let mut entities = ReferenceAuditor::default();
     let mut relationships = ReferenceAuditor::default();
@@ -105,14 +125,14 @@ async fn reference_audit(handle: &StoreHandle, run: &RunRecord) -> Result<Vec<Fi
         })
         .await
         .or_fail()?;
-    let audits = [("entities", entities.finish()), ("relationships", relationships.finish())];
-    audits
-        .iter()
+    let audits = [(Table::Entities, entities.finish()), (Table::Relationships, relationships.finish())];
+    let findings = audits
+        .into_iter()
         .enumerate()
         .map(|(at, (table, audit))| {
-            finding(OpKind::SourceChunkIdsAudit, at, &json!({ "table": table, "audit": audit }))
-        })
-        .collect()
+            finding(OpKind::SourceChunkIdsAudit, at, &TableAudit { table, audit })
+        });
+    Ok((findings.collect::<Result<_, _>>()?, json!({})))
 }
 
 /// The scope of a run, ready to be asked.

@@ -8,7 +8,7 @@ use dream_core::op::{OpKind, Reason};
 use dream_core::run::{Admission, DreamInput, Mode, Realm, RunState, SkipReason};
 use dream_core::settings::{REVIEW_DAYS, Settings};
 use dream_ports::run::{BeginRun, Begun as StoreBegun, Capabilities, Namespace, RunRecord, VectorsAt};
-use dream_workflows::contract::{Begin, Begun, RunRef, Sealed};
+use dream_workflows::contract::{Begin, Begun, Namespaces, NamespacesPage, RunRef, Sealed};
 use serde::{Deserialize, Serialize};
 
 use crate::failure::{ResultExt, defect};
@@ -226,5 +226,20 @@ async fn what_is_left(
         sealed,
         review_wait_seconds: input_of(&record)?.review_wait_seconds.unwrap_or(REVIEW_DAYS * SECONDS_PER_DAY),
         has_search_attributes: world.has_search_attributes,
+    })
+}
+
+/// Namespaces on one page.
+const NAMESPACES_PER_PAGE: u32 = 200;
+
+/// A page of the namespaces of a store.
+pub async fn namespaces(world: &World, call: Namespaces) -> Result<NamespacesPage, Failure> {
+    let handle = world.store(&call.store)?;
+    let after = call.after.as_deref().map(str::parse).transpose();
+    let after = after.map_err(|_| Failure::new(Code::InvalidInput, "after: expected a UUID"))?;
+    let page = handle.store.namespaces(after, NAMESPACES_PER_PAGE).await.or_fail()?;
+    Ok(NamespacesPage {
+        is_more: page.len() == NAMESPACES_PER_PAGE as usize,
+        namespaces: page.into_iter().map(|namespace| namespace.stable_id.to_string()).collect(),
     })
 }

@@ -104,14 +104,14 @@ fn question(key: &TextKey, model: &str, name: &str) -> ContentKey {
 pub async fn prepare(world: &World, run: RunRef) -> Result<PartDone, Failure> {
     let (handle, id) = world.run(&run)?;
     let Some(embedder) = &world.embedder else {
-        return Ok(PartDone { count: 0, reason: Some(Reason::NoEmbedding) });
+        return Ok(PartDone { reason: Some(Reason::NoEmbedding), ..PartDone::default() });
     };
     let key = handle.store.text_key().await.or_fail()?;
     let mut fetched = 0;
     let mut after_seq = 0;
     loop {
         let (wanted, last) = survivors(handle, id, after_seq, u32::MAX).await?;
-        let Some(last) = last else { return Ok(PartDone { count: fetched, reason: None }) };
+        let Some(last) = last else { return Ok(PartDone { count: fetched, ..PartDone::default() }) };
         after_seq = last;
         let names = names(handle, wanted.values().copied()).await?;
         let questions: BTreeMap<ContentKey, &str> =

@@ -11,12 +11,16 @@ pub mod apply;
 pub mod audit;
 pub mod begin;
 pub mod embed;
+pub mod facts;
 pub mod failure;
 pub mod lease;
 pub mod plan;
 pub mod report;
 pub mod requests;
 pub mod seal;
+pub mod sink;
+pub mod sweep;
+pub mod temporal;
 pub mod undo;
 pub mod world;
 

@@ -36,6 +36,9 @@ impl Drawn {
 /// Runs one planner.
 pub async fn plan(world: &World, part: Part) -> Result<PartDone, Failure> {
     let (handle, run, settings) = world.load(&part.run).await?;
+    if let Some(done) = crate::requests::cancelled(handle, &run).await? {
+        return Ok(done);
+    }
     let fence = handle.store.fence(run.run, &world.holder).await.or_fail()?;
     while_renewing(handle.store.as_ref(), &fence, async {
         let drawn = draw(handle, &run, &settings, part.kind).await?;
@@ -44,7 +47,8 @@ pub async fn plan(world: &World, part: Part) -> Result<PartDone, Failure> {
         let summary = json!({ "drafts": count, "details": drawn.summary }).to_string();
         let step = Step { name: format!("plan:{}", part.kind), summary };
         handle.store.publish(&fence, part.kind, &step, &drawn.skip_reasons).await.or_fail()?;
-        Ok(PartDone { count, reason: drawn.skip_reasons.first().map(|skipped| skipped.reason) })
+        let reason = drawn.skip_reasons.first().map(|skipped| skipped.reason);
+        Ok(PartDone { count, reason, halt: None })
     })
     .await
 }

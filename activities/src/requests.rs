@@ -10,8 +10,8 @@ use dream_core::plan::PlanHash;
 use dream_core::run::RunState;
 use dream_core::verdict::{Ruling, Verdict, name_key};
 use dream_ports::plan::OpFilter;
-use dream_ports::run::{Request, RequestKind, RequestOutcome};
-use dream_workflows::contract::{Look, RequestCall, RunRef, SettleReview};
+use dream_ports::run::{Request, RequestKind, RequestOutcome, RunRecord};
+use dream_workflows::contract::{Halt, Look, PartDone, RequestCall, RequestDone, RunRef, SettleReview};
 use uuid::Uuid;
 
 use crate::begin::input_of;
@@ -39,8 +39,14 @@ pub async fn look(world: &World, run: RunRef) -> Result<Look, Failure> {
     })
 }
 
+/// The answer of a part of planning that was cancelled before it began.
+pub async fn cancelled(handle: &StoreHandle, run: &RunRecord) -> Result<Option<PartDone>, Failure> {
+    let standstill = handle.store.standstill(run.run, run.namespace).await.or_fail()?;
+    Ok(standstill.cancel.then(|| PartDone { halt: Some(Halt::Cancelled), ..PartDone::default() }))
+}
+
 /// Writes a request that came through the engine, and answers in words what became of it.
-pub async fn record_request(world: &World, call: RequestCall) -> Result<RequestOutcome, Failure> {
+pub async fn record_request(world: &World, call: RequestCall) -> Result<RequestDone, Failure> {
     let (handle, run) = world.run(&call.run)?;
     let kinds = [
         RequestKind::Approve,
@@ -55,7 +61,15 @@ pub async fn record_request(world: &World, call: RequestCall) -> Result<RequestO
         .ok_or_else(|| Failure::new(Code::InvalidInput, "kind: expected approve, reject, cancel, pause or unpause"))?;
     let by = if call.by.is_empty() { "unnamed".to_owned() } else { call.by };
     let request = Request { run, kind, by, plan_hash: call.plan_hash.map(PlanHash) };
-    handle.store.request(&request).await.or_fail()
+    let outcome = match handle.store.request(&request).await.or_fail()? {
+        RequestOutcome::Recorded => "recorded",
+        RequestOutcome::AlreadyRecorded => "already_recorded",
+        RequestOutcome::TooLate => "too_late",
+        RequestOutcome::RunClosed => "run_closed",
+        RequestOutcome::NotWaiting => "not_waiting",
+        RequestOutcome::OtherPlan => "other_plan",
+    };
+    Ok(RequestDone { outcome: outcome.to_owned() })
 }
 
 /// Gives the target back until a person has looked at the plan.

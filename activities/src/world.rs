@@ -38,6 +38,8 @@ pub struct StoreHandle {
     pub store: Arc<dyn Store>,
     /// Whether a graph database mirrors it.
     pub has_graph: bool,
+    /// What `--store` has to say for a command to reach it; never an address with a password in it.
+    pub argument: Option<String>,
 }
 
 impl World {

@@ -77,6 +77,9 @@ pub struct PartDone {
     /// Why there are none, if there is a reason.
     #[serde(default)]
     pub reason: Option<Reason>,
+    /// What stands against going on.
+    #[serde(default)]
+    pub halt: Option<Halt>,
 }
 
 /// A sealed plan.
@@ -188,6 +191,13 @@ pub struct RequestCall {
     pub plan_hash: Option<String>,
 }
 
+/// What became of a request: `recorded`, `already_recorded`, `too_late`, `run_closed`, `not_waiting` or `other_plan`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RequestDone {
+    /// In one word.
+    pub outcome: String,
+}
+
 /// Asks for a run to be closed and reported.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Report {
@@ -271,4 +281,74 @@ pub struct ChangedCell {
     pub row: String,
     /// The column; none if the row itself is gone or came back.
     pub column: Option<String>,
+}
+
+/// What a sweep took away.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Swept {
+    /// Runs whose rows and reports went.
+    pub runs: u32,
+    /// Whether more are waiting to go.
+    pub is_more: bool,
+}
+
+/// Asks for a page of namespaces.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Namespaces {
+    /// The store, by its name in the worker's configuration.
+    pub store: String,
+    /// Those after this stable id.
+    #[serde(default)]
+    pub after: Option<String>,
+}
+
+/// A page of namespaces.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct NamespacesPage {
+    /// Their stable ids, in order.
+    pub namespaces: Vec<String>,
+    /// Whether there are more.
+    pub is_more: bool,
+}
+
+/// A person's word on a plan, as an update or a signal carries it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct PlanWord {
+    /// The plan that is meant.
+    pub plan_hash: String,
+    /// Who says it.
+    pub by: String,
+}
+
+/// A request to pause or to go on, as an update or a signal carries it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct PauseWord {
+    /// Who says it.
+    pub by: String,
+}
+
+/// Where a run is, as its query answers.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ProgressView {
+    /// The run.
+    pub run_id: String,
+    /// In one word.
+    pub phase: String,
+    /// What is being done.
+    pub what: String,
+    /// Ops done.
+    pub ops_done: u32,
+    /// Ops of the plan.
+    pub ops_total: u32,
+    /// The sealed plan.
+    pub plan_hash: Option<String>,
+    /// Who or what is waited for.
+    pub waiting_for: Option<String>,
+    /// Signals that could not be read and were left.
+    pub signals_ignored: u32,
 }

@@ -6,6 +6,14 @@
 
 #![forbid(unsafe_code)]
 
+pub mod activities;
 pub mod contract;
+pub mod dream;
+pub mod lenient;
+pub mod policy;
+pub mod start;
 pub mod steps;
 pub mod story;
+pub mod sweep;
+mod telling;
+pub mod undo;

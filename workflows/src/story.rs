@@ -8,7 +8,7 @@ use std::time::Duration;
 use dream_core::failure::Code;
 use dream_core::run::{Mode, RunState};
 
-use crate::contract::{Begin, Begun, Halt, Part, Report, Reported, RunRef, Sealed, SettleReview};
+use crate::contract::{Begin, Begun, Halt, Part, PartDone, Report, Reported, RunRef, Sealed, SettleReview};
 use crate::steps::{Progress, StepError, Steps, WaitFor};
 
 /// How long a wait lasts before the requests are read again, should a wake-up have been lost.
@@ -45,7 +45,10 @@ async fn tell<S: Steps>(steps: &mut S, begun: &Begun) -> Result<RunState, StepEr
     let run = &begun.run;
     let sealed = match &begun.sealed {
         Some(sealed) => sealed.clone(),
-        None => draw_up(steps, begun).await?,
+        None => match draw_up(steps, begun).await? {
+            Drawn::Sealed(sealed) => sealed,
+            Drawn::Cancelled => return Ok(RunState::Cancelled),
+        },
     };
     steps.progress(Progress::Sealed(sealed.clone()));
     match begun.mode {
@@ -61,19 +64,33 @@ async fn tell<S: Steps>(steps: &mut S, begun: &Begun) -> Result<RunState, StepEr
     carry_out(steps, run, sealed).await
 }
 
-/// Audits, plans and seals.
-async fn draw_up<S: Steps>(steps: &mut S, begun: &Begun) -> Result<Sealed, StepError> {
+/// How drawing up a plan ended.
+enum Drawn {
+    Sealed(Sealed),
+    Cancelled,
+}
+
+/// Audits, plans and seals. A cancel is heeded between two of its parts.
+async fn draw_up<S: Steps>(steps: &mut S, begun: &Begun) -> Result<Drawn, StepError> {
     let part = |kind| Part { run: begun.run.clone(), kind };
     for kind in &begun.audits {
         steps.progress(Progress::Auditing { kind: *kind });
-        steps.audit(part(*kind)).await?;
+        if is_cancelled(&steps.audit(part(*kind)).await?) {
+            return Ok(Drawn::Cancelled);
+        }
     }
     for kind in &begun.planners {
         steps.progress(Progress::Planning { kind: *kind });
-        steps.plan(part(*kind)).await?;
+        if is_cancelled(&steps.plan(part(*kind)).await?) {
+            return Ok(Drawn::Cancelled);
+        }
     }
     steps.progress(Progress::Sealing);
-    steps.seal(begun.run.clone()).await
+    steps.seal(begun.run.clone()).await.map(Drawn::Sealed)
+}
+
+fn is_cancelled(done: &PartDone) -> bool {
+    done.halt == Some(Halt::Cancelled)
 }
 
 /// Waits for a person. The run holds nothing meanwhile. Answers how the run ends, if it ends here.

@@ -45,6 +45,8 @@ pub struct OpRecord {
     pub numbers: Option<String>,
     /// A person's word on it: accepted or rejected.
     pub review: Option<bool>,
+    /// When it was last carried out or taken back.
+    pub applied_at: Option<dream_core::clock::Moment>,
 }
 
 /// Which ops to load.

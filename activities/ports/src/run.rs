@@ -291,10 +291,6 @@ pub struct Stop {
 pub struct Closing {
     /// Why it failed, as a code.
     pub error_code: Option<String>,
-    /// Where its report lies.
-    pub report_path: Option<String>,
-    /// SHA-256 of the report's manifest.
-    pub manifest_sha256: Option<String>,
 }
 
 /// Which runs to list.
@@ -348,6 +344,9 @@ pub trait RunStore: Send + Sync {
     /// Closes the run, whoever holds its target, and gives its lease back if it is this run's. Closing twice is closing once.
     async fn close(&self, run: RunId, state: RunState, closing: &Closing) -> Result<(), StoreError>;
 
+    /// Says where the report of a closed run lies, and what seals it.
+    async fn set_report(&self, run: RunId, path: &str, manifest_sha256: &str) -> Result<(), StoreError>;
+
     /// The run, as the store has it.
     async fn run(&self, run: RunId) -> Result<RunRecord, StoreError>;
 
@@ -373,6 +372,6 @@ pub trait RunStore: Send + Sync {
     async fn stops(&self) -> Result<Vec<Stop>, StoreError>;
 
     /// Deletes what belongs to closed runs that are older than `before`, or beyond the newest `runs_max` of their namespace;
-    /// answers which runs went.
-    async fn sweep(&self, before: Moment, runs_max: u32) -> Result<Vec<RunId>, StoreError>;
+    /// answers which runs went, and where their reports lie.
+    async fn sweep(&self, before: Moment, runs_max: u32) -> Result<Vec<(RunId, Option<String>)>, StoreError>;
 }

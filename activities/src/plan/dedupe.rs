@@ -31,7 +31,7 @@ pub(super) async fn draw(handle: &StoreHandle, run: &RunRecord, settings: &RunSe
         summary: json!({
             "blocks": plan.blocks,
             "counts": plan.counts,
-            "kept_apart_unlisted": plan.kept_apart_unlisted.iter().map(|(reason, count)| (format!("{reason:?}"), count)).collect::<BTreeMap<_, _>>(),
+            "kept_apart_unlisted": plan.kept_apart_unlisted,
         }),
         ..Drawn::default()
     };

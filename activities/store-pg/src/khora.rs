@@ -25,6 +25,7 @@ pub(crate) struct KhoraRow<'a> {
     pub(crate) ops_total: Option<i32>,
     pub(crate) last_committed_seq: Option<i32>,
     pub(crate) closing: Option<&'a Closing>,
+    pub(crate) report: Option<(&'a str, &'a str)>,
 }
 
 pub(crate) async fn insert(tx: &mut Tx, begin: &BeginRun, at: Moment) -> Result<(), StoreError> {
@@ -67,8 +68,8 @@ pub(crate) async fn update_where(
         .bind(row.ops_total)
         .bind(row.last_committed_seq)
         .bind(row.closing.and_then(|closing| closing.error_code.as_deref()))
-        .bind(row.closing.and_then(|closing| closing.report_path.as_deref()))
-        .bind(row.closing.and_then(|closing| closing.manifest_sha256.as_deref()))
+        .bind(row.report.map(|(path, _)| path))
+        .bind(row.report.map(|(_, sha256)| sha256))
         .execute(&mut **tx)
         .await
         .doing("keep Khora's run row true")?;

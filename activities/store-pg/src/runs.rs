@@ -60,8 +60,6 @@ async fn close_in(tx: &mut Tx, run: &RunRecord, state: RunState, closing: &Closi
         .bind(state.as_str())
         .bind(Timestamptz::from(at))
         .bind(&closing.error_code)
-        .bind(&closing.report_path)
-        .bind(&closing.manifest_sha256)
         .execute(&mut **tx)
         .await
         .doing("close the run")?;
@@ -71,6 +69,16 @@ async fn close_in(tx: &mut Tx, run: &RunRecord, state: RunState, closing: &Closi
     crate::leases::release(tx, run.realm, run.namespace, run.run, None).await?;
     let row = KhoraRow { state: Some(state), is_end: true, closing: Some(closing), ..KhoraRow::default() };
     crate::khora::update(tx, run.run, at, &row).await
+}
+
+/// Opens a run again that ended before its plan was done.
+async fn reopen(tx: &mut Tx, run: RunId, at: Moment) -> Result<(), StoreError> {
+    const OPERATION: &str = "open the run again";
+    for statement in [sql!("runs/reopen"), sql!("requests/delete_stops")] {
+        query(statement).bind(run.0).execute(&mut **tx).await.doing(OPERATION)?;
+    }
+    let row = KhoraRow { state: Some(RunState::Planning), ..KhoraRow::default() };
+    crate::khora::update(tx, run, at, &row).await
 }
 
 async fn abandon_in(tx: &mut Tx, begin: &BeginRun, run: RunId) -> Result<(), StoreError> {
@@ -153,7 +161,7 @@ impl RunStore for PgStore {
             if (run.realm, run.namespace) != (begin.realm, begin.namespace.id) {
                 return Err(StoreError::Refused { operation: OPERATION, code: "run_of_another_target".to_owned() });
             }
-            if run.finished_at.is_some() {
+            if run.finished_at.is_some() && !(begin.is_resume && run.state.may_reopen()) {
                 return Ok(Begun::Closed(Box::new(run.clone())));
             }
         }
@@ -174,8 +182,10 @@ impl RunStore for PgStore {
             abandon_in(&mut tx, begin, run).await?;
             abandoned.push(run);
         }
-        if standing_run.is_none() {
-            insert_run(&mut tx, begin, standing.now).await?;
+        match &standing_run {
+            None => insert_run(&mut tx, begin, standing.now).await?,
+            Some(run) if run.finished_at.is_some() => reopen(&mut tx, run.run, standing.now).await?,
+            Some(_) => {}
         }
         let fence =
             crate::leases::take(&mut tx, begin.realm, begin.namespace.id, begin.run, &begin.holder, Purpose::Run)
@@ -233,6 +243,23 @@ impl RunStore for PgStore {
         tx.commit().await.doing(OPERATION)
     }
 
+    async fn set_report(&self, run: RunId, path: &str, manifest_sha256: &str) -> Result<(), StoreError> {
+        const OPERATION: &str = "say where the report lies";
+        let mut tx = self.write(OPERATION).await?;
+        query(sql!("runs/set_report"))
+            .bind(run.0)
+            .bind(path)
+            .bind(manifest_sha256)
+            .execute(&mut *tx)
+            .await
+            .doing(OPERATION)?;
+        let row = query(sql!("runs/now")).fetch_one(&mut *tx).await.doing(OPERATION)?;
+        let at = moment(&row, "now")?;
+        let row = KhoraRow { report: Some((path, manifest_sha256)), ..KhoraRow::default() };
+        crate::khora::update(&mut tx, run, at, &row).await?;
+        tx.commit().await.doing(OPERATION)
+    }
+
     async fn run(&self, run: RunId) -> Result<RunRecord, StoreError> {
         let mut tx = self.read("read the run").await?;
         need_run(&mut tx, run).await
@@ -284,7 +311,7 @@ impl RunStore for PgStore {
         self.list_stops().await
     }
 
-    async fn sweep(&self, before: Moment, runs_max: u32) -> Result<Vec<RunId>, StoreError> {
+    async fn sweep(&self, before: Moment, runs_max: u32) -> Result<Vec<(RunId, Option<String>)>, StoreError> {
         self.sweep_runs(before, runs_max).await
     }
 }

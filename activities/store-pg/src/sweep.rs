@@ -14,7 +14,7 @@ use crate::{PgStore, query, sql};
 const RUNS_PER_SWEEP_MAX: i64 = 10;
 
 impl PgStore {
-    pub(crate) async fn sweep_runs(&self, before: Moment, runs_max: u32) -> Result<Vec<RunId>, StoreError> {
+    pub(crate) async fn sweep_runs(&self, before: Moment, runs_max: u32) -> Result<Vec<(RunId, Option<String>)>, StoreError> {
         const OPERATION: &str = "sweep old runs";
         let mut tx = self.write(OPERATION).await?;
         let rows = query(sql!("runs/sweep_candidates"))
@@ -37,6 +37,7 @@ impl PgStore {
             query(statement).bind(&runs).execute(&mut *tx).await.doing(OPERATION)?;
         }
         tx.commit().await.doing(OPERATION)?;
-        Ok(runs.into_iter().map(RunId).collect())
+        let paths = rows.iter().map(|row| get(row, "report_path")).collect::<Result<Vec<_>, _>>()?;
+        Ok(runs.into_iter().map(RunId).zip(paths).collect())
     }
 }

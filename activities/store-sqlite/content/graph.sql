@@ -85,5 +85,6 @@ create table if not exists relationships (
     invalidated_by char(32)
 );
 create index if not exists ix_relationships_namespace_id on relationships (namespace_id);
+create index if not exists ix_relationships_entities on relationships (source_entity_id, target_entity_id);
 create index if not exists ix_relationships_source_entity_id on relationships (source_entity_id);
 create index if not exists ix_relationships_target_entity_id on relationships (target_entity_id);

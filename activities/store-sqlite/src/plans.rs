@@ -20,7 +20,7 @@ use uuid::Uuid;
 use crate::encode::{hex, id_array, spell_moment};
 use crate::error::ResultExt;
 use crate::runs::{
-    KhoraRow, Tx, find_run, id, maybe, moment, now, number, read_json, spell_json, text, unreadable, word,
+    KhoraRow, Tx, find_run, id, maybe, maybe_moment, moment, now, number, read_json, spell_json, text, unreadable, word,
 };
 use crate::{SqliteStore, sql};
 
@@ -88,7 +88,7 @@ pub(crate) fn undo_record(row: &SqliteRow) -> Result<UndoRecord, StoreError> {
 fn op_record(run: RunId, row: &SqliteRow) -> Result<OpRecord, StoreError> {
     use sqlx::Row as _;
     let review: Option<bool> = row.try_get_unchecked("review").doing("read an op")?;
-    Ok(OpRecord { op: op(run, row)?, numbers: maybe(row, "numbers")?, review })
+    Ok(OpRecord { op: op(run, row)?, numbers: maybe(row, "numbers")?, review, applied_at: maybe_moment(row, "applied_at")? })
 }
 
 /// A JSON array of short texts of our own: content keys, states.

@@ -136,8 +136,6 @@ impl SqliteStore {
             .bind(state.as_str())
             .bind(spell_moment(at))
             .bind(&closing.error_code)
-            .bind(&closing.report_path)
-            .bind(&closing.manifest_sha256)
             .execute(&mut **tx)
             .await
             .doing(OPERATION)?;
@@ -188,8 +186,8 @@ impl SqliteStore {
             .bind(row.ops_total)
             .bind(row.last_committed_seq)
             .bind(row.closing.and_then(|closing| closing.error_code.as_deref()))
-            .bind(row.closing.and_then(|closing| closing.report_path.as_deref()))
-            .bind(row.closing.and_then(|closing| closing.manifest_sha256.as_deref()))
+            .bind(row.report.map(|(path, _)| path))
+            .bind(row.report.map(|(_, sha256)| sha256))
             .execute(&mut **tx)
             .await
             .doing("keep Khora's run row true")?;
@@ -236,6 +234,7 @@ pub(crate) struct KhoraRow<'a> {
     pub(crate) ops_total: Option<i64>,
     pub(crate) last_committed_seq: Option<i64>,
     pub(crate) closing: Option<&'a Closing>,
+    pub(crate) report: Option<(&'a str, &'a str)>,
 }
 
 pub(crate) async fn now(tx: &mut Tx) -> Result<Moment, StoreError> {
@@ -295,7 +294,7 @@ fn open_run(row: &SqliteRow) -> Result<OpenRun, StoreError> {
     })
 }
 
-fn maybe_moment(row: &SqliteRow, column: &str) -> Result<Option<Moment>, StoreError> {
+pub(crate) fn maybe_moment(row: &SqliteRow, column: &str) -> Result<Option<Moment>, StoreError> {
     maybe(row, column)?.map(|text| parse_moment(&text)).transpose()
 }
 
@@ -380,7 +379,8 @@ impl RunStore for SqliteStore {
     async fn begin(&self, begin: &BeginRun) -> Result<Begun, StoreError> {
         let mut tx = self.write("begin the run").await?;
         let standing_run = find_run(&mut tx, begin.run).await?;
-        if let Some(run) = standing_run.as_ref().filter(|run| run.finished_at.is_some()) {
+        let closed = standing_run.as_ref().filter(|run| run.finished_at.is_some());
+        if let Some(run) = closed.filter(|run| !(begin.is_resume && run.state.may_reopen())) {
             return Ok(Begun::Closed(Box::new(run.clone())));
         }
         if begin.is_resume && standing_run.is_none() {
@@ -398,8 +398,10 @@ impl RunStore for SqliteStore {
             self.abandon_in(&mut tx, run).await?;
             abandoned.push(run);
         }
-        if standing_run.is_none() {
-            self.insert_run(&mut tx, begin, standing.now).await?;
+        match &standing_run {
+            None => self.insert_run(&mut tx, begin, standing.now).await?,
+            Some(run) if run.finished_at.is_some() => self.reopen(&mut tx, run.run, standing.now).await?,
+            Some(_) => {}
         }
         let fence =
             self.take_lease(&mut tx, begin.realm, begin.namespace.id, begin.run, &begin.holder, Purpose::Run).await?;
@@ -461,6 +463,22 @@ impl RunStore for SqliteStore {
         tx.commit().await.doing("close the run")
     }
 
+    async fn set_report(&self, run: RunId, path: &str, manifest_sha256: &str) -> Result<(), StoreError> {
+        const OPERATION: &str = "say where the report lies";
+        let mut tx = self.write(OPERATION).await?;
+        sqlx::query(sql!("runs/set_report"))
+            .bind(hex(run.0))
+            .bind(path)
+            .bind(manifest_sha256)
+            .execute(&mut *tx)
+            .await
+            .doing(OPERATION)?;
+        let at = now(&mut tx).await?;
+        let khora = KhoraRow { report: Some((path, manifest_sha256)), ..KhoraRow::default() };
+        self.tell_khora(&mut tx, run, at, &khora).await?;
+        tx.commit().await.doing(OPERATION)
+    }
+
     async fn run(&self, run: RunId) -> Result<RunRecord, StoreError> {
         let row =
             sqlx::query(sql!("runs/find")).bind(hex(run.0)).fetch_optional(&self.reader).await.doing("read the run")?;
@@ -509,12 +527,22 @@ impl RunStore for SqliteStore {
         self.list_stops().await
     }
 
-    async fn sweep(&self, before: Moment, runs_max: u32) -> Result<Vec<RunId>, StoreError> {
+    async fn sweep(&self, before: Moment, runs_max: u32) -> Result<Vec<(RunId, Option<String>)>, StoreError> {
         self.sweep_runs(before, runs_max).await
     }
 }
 
 impl SqliteStore {
+    /// Opens a run again that ended before its plan was done.
+    async fn reopen(&self, tx: &mut Tx, run: RunId, at: Moment) -> Result<(), StoreError> {
+        const OPERATION: &str = "open the run again";
+        for statement in [sql!("runs/reopen"), sql!("requests/delete_stops")] {
+            sqlx::query(statement).bind(hex(run.0)).execute(&mut **tx).await.doing(OPERATION)?;
+        }
+        let khora = KhoraRow { state: Some(RunState::Planning), ..KhoraRow::default() };
+        self.tell_khora(tx, run, at, &khora).await
+    }
+
     async fn abandon_in(&self, tx: &mut Tx, run: RunId) -> Result<(), StoreError> {
         let record = find_run(tx, run).await?.ok_or(StoreError::NoRun { id: run.0 })?;
         self.close_in(tx, &record, RunState::Abandoned, &Closing::default()).await

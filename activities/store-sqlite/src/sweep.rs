@@ -6,14 +6,14 @@ use dream_ports::StoreError;
 
 use crate::encode::{id_array, spell_moment};
 use crate::error::ResultExt;
-use crate::runs::id;
+use crate::runs::{id, maybe};
 use crate::{SqliteStore, sql};
 
 /// Runs that one transaction deletes. A run may have left many rows, and ingestion waits meanwhile.
 const RUNS_PER_SWEEP_MAX: u32 = 10;
 
 impl SqliteStore {
-    pub(crate) async fn sweep_runs(&self, before: Moment, runs_max: u32) -> Result<Vec<RunId>, StoreError> {
+    pub(crate) async fn sweep_runs(&self, before: Moment, runs_max: u32) -> Result<Vec<(RunId, Option<String>)>, StoreError> {
         const OPERATION: &str = "sweep old runs";
         let mut tx = self.write(OPERATION).await?;
         let rows = sqlx::query(sql!("runs/sweep_candidates"))
@@ -28,6 +28,7 @@ impl SqliteStore {
             sqlx::query(statement).bind(id_array(&runs)).execute(&mut *tx).await.doing(OPERATION)?;
         }
         tx.commit().await.doing(OPERATION)?;
-        Ok(runs.into_iter().map(RunId).collect())
+        let paths = rows.iter().map(|row| maybe(row, "report_path")).collect::<Result<Vec<_>, _>>()?;
+        Ok(runs.into_iter().map(RunId).zip(paths).collect())
     }
 }

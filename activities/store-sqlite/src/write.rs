@@ -152,7 +152,7 @@ pub(crate) async fn trail(tx: &mut Tx, trail: &Trail<'_>) -> Result<(), StoreErr
 
 fn state_json(result: &OpResult) -> Json {
     json!({
-        "seq": result.seq,
+        "op_id": hex(result.op.0),
         "state": result.state,
         "reason": result.reason,
         "numbers": spell_json(&result.numbers),

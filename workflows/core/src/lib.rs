@@ -21,6 +21,7 @@ pub mod op;
 pub mod plan;
 pub mod redact;
 pub mod realm;
+pub mod report;
 pub mod rows;
 pub mod run;
 pub mod settings;

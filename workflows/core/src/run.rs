@@ -86,6 +86,11 @@ impl RunState {
         matches!(self, Self::Planning | Self::AwaitingReview | Self::AwaitingClient | Self::Applying)
     }
 
+    /// Whether a closed run in this state can be gone on with: it ended before its plan was done.
+    pub const fn may_reopen(self) -> bool {
+        matches!(self, Self::Failed | Self::Cancelled | Self::Abandoned)
+    }
+
     /// The word that Khora's own run table has for this state.
     pub const fn in_khoras_words(self) -> &'static str {
         match self {

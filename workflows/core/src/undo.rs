@@ -216,7 +216,7 @@ pub fn vector_from_bytes(bytes: &[u8]) -> Option<Vec<f32>> {
 }
 
 /// Cells as JSON: plain where JSON has the type, an object with one telling key where it has not.
-mod cell_json {
+pub(crate) mod cell_json {
     use serde::de::Error as _;
     use serde::{Deserializer, Serializer};
     use serde_json::Value as J;
@@ -228,7 +228,7 @@ mod cell_json {
 
     use super::{Cell, Deserialize, Serialize, Uuid, Value, vector_bytes, vector_from_bytes};
 
-    pub(super) fn serialize<S: Serializer>(cell: &Cell, serializer: S) -> Result<S::Ok, S::Error> {
+    pub(crate) fn serialize<S: Serializer>(cell: &Cell, serializer: S) -> Result<S::Ok, S::Error> {
         let mut value = match &cell.value {
             Value::Null => J::Null,
             Value::Bool(truth) => json!(truth),
@@ -248,7 +248,7 @@ mod cell_json {
         value.serialize(serializer)
     }
 
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Cell, D::Error> {
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Cell, D::Error> {
         let mut json = J::deserialize(deserializer)?;
         let mut spelling = None;
         if let Some(text) = json.get("spelling").and_then(J::as_str) {

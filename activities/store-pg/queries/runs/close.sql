@@ -1,6 +1,5 @@
 -- queries/runs/close.sql
 -- Closing twice is closing once: the first end stands.
 update dream.run
-   set state = $2, waiting_for = null, finished_at = $3, heartbeat_at = $3, error_code = $4,
-       report_path = coalesce($5, report_path), manifest_sha256 = coalesce($6, manifest_sha256)
+   set state = $2, waiting_for = null, finished_at = $3, heartbeat_at = $3, error_code = $4
  where run_id = $1 and finished_at is null

@@ -6,7 +6,7 @@ select * from (
            coalesce(e.mention_count, 1) as mention_count, a.mention_count_seen, e.updated_at,
            coalesce(e.source_document_ids, '[]') as source_document_ids,
            (select count(*) from relationships r
-             where r.namespace_id = ?1 and (r.source_entity_id = a.absorbed_id or r.target_entity_id = a.absorbed_id)
+             where +r.namespace_id = ?1 and (r.source_entity_id = a.absorbed_id or r.target_entity_id = a.absorbed_id)
                and r.valid_to is null and r.invalidated_at is null
                and (r.valid_until is null or datetime(r.valid_until) > datetime(?2))) as edges_live
       from dream_alias a

@@ -14,4 +14,5 @@ update entities
        metadata = iif(x.value ->> 'touched' & 2048, x.value ->> 'metadata', metadata),
        updated_at = iif(x.value ->> 'touched' & 8192, x.value ->> 'updated_at', updated_at)
   from json_each(?2) x
- where id = x.value ->> 'id' and namespace_id = ?1
+ where entities.id = x.value ->> 'id'
+   and +entities.namespace_id = ?1   -- the plus keeps the planner on the key: by namespace it would read all of it per row

@@ -2,4 +2,5 @@
 update dream_op
    set state = x.value ->> 'state', reason = x.value ->> 'reason', numbers = x.value ->> 'numbers', applied_at = ?3
   from json_each(?2) x
- where run_id = ?1 and seq = x.value ->> 'seq'
+ where op_id = x.value ->> 'op_id'
+   and +run_id = ?1   -- by key, not by run

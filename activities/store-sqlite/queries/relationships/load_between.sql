@@ -3,7 +3,7 @@ select id, source_entity_id, target_entity_id, relationship_type, description, p
        source_chunk_ids, valid_from, valid_until, valid_to, invalidated_at, invalidated_by, confidence, weight, metadata,
        created_at, updated_at
   from relationships
- where namespace_id = ?1
+ where +namespace_id = ?1   -- by its ends, not by namespace
    and invalidated_at is null
    and (source_entity_id, target_entity_id) in (select value ->> 0, value ->> 1 from json_each(?2))
  order by id

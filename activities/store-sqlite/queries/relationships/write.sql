@@ -15,4 +15,5 @@ update relationships
        metadata = iif(x.value ->> 'touched' & 16384, x.value ->> 'metadata', metadata),
        updated_at = iif(x.value ->> 'touched' & 65536, x.value ->> 'updated_at', updated_at)
   from json_each(?2) x
- where id = x.value ->> 'id' and namespace_id = ?1
+ where relationships.id = x.value ->> 'id'
+   and +relationships.namespace_id = ?1   -- the plus keeps the planner on the key: by namespace it would read all of it per row

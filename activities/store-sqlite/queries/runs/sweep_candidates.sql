@@ -1,7 +1,7 @@
 -- queries/runs/sweep_candidates.sql
 -- Closed runs that are too old, or too many for their namespace, but never one whose outbox rows still wait.
-select run_id
-  from (select run_id, started_at,
+select run_id, report_path
+  from (select run_id, report_path, started_at,
                row_number() over (partition by namespace_id order by started_at desc, run_id desc) as place
           from dream_run
          where finished_at is not null)

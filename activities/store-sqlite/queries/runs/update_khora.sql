@@ -1,6 +1,6 @@
 -- queries/runs/update_khora.sql
 update khora_dream_runs
-   set state = ?2, heartbeat_at = ?3,
+   set state = coalesce(?2, state), heartbeat_at = ?3,
        finished_at = case when ?4 then ?3 else finished_at end,
        plan_hash = coalesce(?5, plan_hash),
        total_ops = coalesce(?6, total_ops),

@@ -23,10 +23,7 @@ impl Score {
     /// The nearest score to a number between -1 and 1; numbers outside are cut off, NaN is zero.
     pub fn from_unit(value: f64) -> Self {
         let scaled = (value.clamp(-1.0, 1.0) * 10_000.0).round();
-        #[expect(
-            clippy::cast_possible_truncation,
-            reason = "clamped to ±10,000 above; NaN casts to zero"
-        )]
+        #[expect(clippy::cast_possible_truncation, reason = "clamped to ±10,000 above; NaN casts to zero")]
         let stored = scaled as i16;
         Self(stored)
     }
@@ -44,19 +41,22 @@ impl Score {
 /// The dot product of two vectors of equal length; the longer one is cut.
 pub fn dot(left: &[f32], right: &[f32]) -> f32 {
     let length = left.len().min(right.len());
-    let (left, right) = (&left[..length], &right[..length]);
+    let (left_blocks, left_rest) = left[..length].as_chunks::<LANES>();
+    let (right_blocks, right_rest) = right[..length].as_chunks::<LANES>();
+    let rest = left_rest.iter().zip(right_rest).map(|(one, other)| one * other);
+    rest.fold(fold(lane_sums(left_blocks, right_blocks)), |sum, product| sum + product)
+}
+
+/// The partial sums of whole blocks. A function of its own, so that the sums stay in wide registers.
+#[inline(never)]
+fn lane_sums(left: &[[f32; LANES]], right: &[[f32; LANES]]) -> [f32; LANES] {
     let mut lanes = [0.0_f32; LANES];
-    let (left_blocks, right_blocks) = (left.chunks_exact(LANES), right.chunks_exact(LANES));
-    let (left_rest, right_rest) = (left_blocks.remainder(), right_blocks.remainder());
-    for (left_block, right_block) in left_blocks.zip(right_blocks) {
+    for (left_block, right_block) in left.iter().zip(right) {
         for lane in 0..LANES {
             lanes[lane] += left_block[lane] * right_block[lane];
         }
     }
-    for (lane, (left_number, right_number)) in left_rest.iter().zip(right_rest).enumerate() {
-        lanes[lane] += left_number * right_number;
-    }
-    fold(lanes)
+    lanes
 }
 
 /// Adds the lanes up as a balanced tree, always in this order.
@@ -75,11 +75,7 @@ fn fold(lanes: [f32; LANES]) -> f32 {
 /// One over the length of a vector; `None` for a vector that has no direction: zero, NaN, infinite or overflowing.
 pub fn inverse_norm(vector: &[f32]) -> Option<f32> {
     let square = dot(vector, vector);
-    if square.is_finite() && square > 0.0 {
-        Some(1.0 / square.sqrt())
-    } else {
-        None
-    }
+    if square.is_finite() && square > 0.0 { Some(1.0 / square.sqrt()) } else { None }
 }
 
 /// The cosine of two vectors whose inverse norms are known.

@@ -9,8 +9,10 @@ pub enum OneEdit {
     None,
     /// A letter was doubled or a doubled letter written once: "Gooogle", "Toyyota".
     Doubled,
-    /// A letter was left out or put in.
-    Length,
+    /// A letter inside the text was left out or put in: "Micrsoft".
+    Inner,
+    /// The last letter was left out or put in, which grammar does too: "Cruise", "Cruises".
+    Final,
     /// A letter was replaced by another one.
     Replaced,
     /// Two neighbouring letters changed places.
@@ -19,11 +21,7 @@ pub enum OneEdit {
 
 /// The single edit that turns `left` into `right`; nothing when it takes more than one.
 pub fn one_edit<T: PartialEq>(left: &[T], right: &[T]) -> Option<OneEdit> {
-    let (short, long) = if left.len() <= right.len() {
-        (left, right)
-    } else {
-        (right, left)
-    };
+    let (short, long) = if left.len() <= right.len() { (left, right) } else { (right, left) };
     if long.len() - short.len() > 1 {
         return None;
     }
@@ -45,13 +43,12 @@ pub fn one_edit<T: PartialEq>(left: &[T], right: &[T]) -> Option<OneEdit> {
 /// Whether the extra letter at `position` repeats its neighbour.
 fn length_edit<T: PartialEq>(long: &[T], position: usize) -> OneEdit {
     let extra = &long[position];
-    let repeats_before = position > 0 && long[position - 1] == *extra;
-    let repeats_after = long.get(position + 1).is_some_and(|next| next == extra);
-    if repeats_before || repeats_after {
-        OneEdit::Doubled
-    } else {
-        OneEdit::Length
+    if position + 1 == long.len() {
+        return OneEdit::Final;
     }
+    let repeats_before = position > 0 && long[position - 1] == *extra;
+    let repeats_after = long[position + 1] == *extra;
+    if repeats_before || repeats_after { OneEdit::Doubled } else { OneEdit::Inner }
 }
 
 #[cfg(test)]
@@ -68,7 +65,8 @@ mod tests {
     fn each_kind_of_slip_is_told_apart() {
         check("google", "google", Some(OneEdit::None));
         check("google", "gooogle", Some(OneEdit::Doubled));
-        check("google", "goole", Some(OneEdit::Length));
+        check("google", "goole", Some(OneEdit::Inner));
+        check("google", "googles", Some(OneEdit::Final));
         check("google", "goggle", Some(OneEdit::Replaced));
         check("google", "googel", Some(OneEdit::Swapped));
     }

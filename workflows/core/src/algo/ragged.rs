@@ -11,10 +11,7 @@ pub struct Ragged<T> {
 
 impl<T> Default for Ragged<T> {
     fn default() -> Self {
-        Self {
-            starts: vec![0],
-            items: Vec::new(),
-        }
+        Self { starts: vec![0], items: Vec::new() }
     }
 }
 
@@ -48,10 +45,8 @@ impl<T: Copy> Ragged<T> {
     /// The same rows in another order: new row `i` is old row `order[i]`.
     #[must_use]
     pub fn reordered(&self, order: &[u32]) -> Self {
-        let mut ragged = Self {
-            starts: Vec::with_capacity(order.len() + 1),
-            items: Vec::with_capacity(self.items.len()),
-        };
+        let mut ragged =
+            Self { starts: Vec::with_capacity(order.len() + 1), items: Vec::with_capacity(self.items.len()) };
         ragged.starts.push(0);
         for &old in order {
             ragged.push(self.row(old as usize).iter().copied());
@@ -72,10 +67,7 @@ impl<T: Copy + Ord> Ragged<T> {
         for row in 0..row_count {
             starts[row + 1] += starts[row];
         }
-        Self {
-            starts,
-            items: pairs.into_iter().map(|(_, item)| item).collect(),
-        }
+        Self { starts, items: pairs.into_iter().map(|(_, item)| item).collect() }
     }
 }
 
@@ -108,10 +100,7 @@ mod tests {
     #[test]
     fn pairs_in_any_order_give_the_same_sorted_rows() {
         let rows = Ragged::from_pairs(3, vec![(2, 9), (0, 5), (0, 4), (2, 9)]);
-        assert_eq!(
-            (rows.row(0), rows.row(1), rows.row(2)),
-            (&[4, 5][..], &[][..], &[9][..])
-        );
+        assert_eq!((rows.row(0), rows.row(1), rows.row(2)), (&[4, 5][..], &[][..], &[9][..]));
     }
 
     #[test]

@@ -11,9 +11,7 @@ pub struct UnionFind {
 impl UnionFind {
     /// Every number in a set of its own.
     pub fn new(count: u32) -> Self {
-        Self {
-            parents: (0..count).collect(),
-        }
+        Self { parents: (0..count).collect() }
     }
 
     /// The smallest member of the set that `member` is in.

@@ -107,8 +107,12 @@ pub fn apply(
     if let Some(model) = model {
         editor.set(key, Column::EmbeddingModel, Value::Text(model))?;
     }
-    editor.set(key, Column::UpdatedAt, Value::Time(context.now))?;
-    Ok(Ok(Applied { numbers: EffectNumbers { vectors_set: 1, ..Default::default() }, verdicts: Vec::new() }))
+    let is_new = editor.changed_columns().next().is_some();
+    if is_new {
+        editor.set(key, Column::UpdatedAt, Value::Time(context.now))?;
+    }
+    let numbers = EffectNumbers { vectors_set: u32::from(is_new), ..Default::default() };
+    Ok(Ok(Applied { numbers, verdicts: Vec::new() }))
 }
 
 /// A vector that an embedder made for a survivor's name.

@@ -4,23 +4,30 @@
 //! [`DedupeScorer`] says which vectors it wants, is fed with them, and draws up a [`DedupePlan`]. Nothing here reads a
 //! store: the caller streams.
 //!
-//! The stages, each a file: `input` (what is fed) → `world` (sorted and read, with `text`, `lexicon`, `name`) →
+//! The stages, each a file: `input` (what is fed) → `world` (sorted and read, with `text`, `fold`, `legal`,
+//! `lexicon`, `reader`, `keys`, `name`) →
 //! `block` (candidates) → `compare`, `veto`, `weigh`, `rule` (one pair) → `cluster` (no transitive swallowing) →
 //! `outcome` (the plan).
 //!
 //! **Invariant:** same data, same plan: row order, page size and thread count change nothing, and no approximate index
 //! is asked.
 
+mod align;
 mod block;
 mod cluster;
 mod compare;
+pub mod eval;
+mod fold;
 mod input;
+mod keys;
+mod legal;
 mod lexicon;
 mod name;
 mod neighbourhood;
 mod outcome;
 mod plan;
 mod planner;
+mod reader;
 mod rule;
 mod settings;
 mod text;

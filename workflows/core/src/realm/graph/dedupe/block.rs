@@ -10,10 +10,10 @@ use rayon::prelude::*;
 
 use super::compare::{NameMatch, compare};
 use super::input::counted;
-use super::name::{Kind, Marks, NameFacts};
+use super::name::{Kind, Marks};
 use super::plan::{Family, FamilyReport, NameRelation};
 use super::rule::EXTENDED_SIMILARITY_MIN;
-use super::settings::{BLOCK_MEMBERS_MAX, PAIRS_PER_ENTITY_MAX, PREFIX_BLOCK_MEMBERS_MAX};
+use super::settings::{BLOCK_MEMBERS_MAX, PAIRS_PER_ENTITY_MAX, PREFIX_BLOCK_MEMBERS_MAX, SERIES_MEMBERS_MAX};
 use super::world::{World, typed};
 use crate::algo::stable_hash::{hash_bytes, hash_number};
 
@@ -44,18 +44,13 @@ pub(super) struct Candidates {
 /// Runs all families of name keys.
 pub(super) fn name_candidates(world: &World) -> Candidates {
     let mut candidates = Candidates::default();
-    let untyped = |_: &World, _: u32, facts: &NameFacts| facts.folded;
-    candidates.run(world, Family::FoldedName, same_key(world, untyped));
-    candidates.run(
-        world,
-        Family::CoreName,
-        same_key(world, |world, rank, facts| typed_key(world, rank, facts.core)),
-    );
-    candidates.run(
-        world,
-        Family::WordBag,
-        same_key(world, |world, rank, facts| typed_key(world, rank, facts.bag)),
-    );
+    // Across types, so that it can be said why the company Apple and the person Apple stay two.
+    candidates.run(world, Family::FoldedName, same_key(world, |rank| world.facts[rank as usize].folded));
+    let core = |rank| typed_key(world, rank, world.facts[rank as usize].core);
+    candidates.run(world, Family::CoreName, same_key(world, core));
+    let bag = |rank| typed_key(world, rank, world.facts[rank as usize].bag);
+    candidates.run(world, Family::WordBag, same_key(world, bag));
+    candidates.run(world, Family::Series, series(world));
     candidates.run(world, Family::Acronym, acronyms(world));
     candidates.run(world, Family::Initials, initials(world));
     candidates.run(world, Family::Halves, halves(world));
@@ -64,11 +59,7 @@ pub(super) fn name_candidates(world: &World) -> Candidates {
 }
 
 fn typed_key(world: &World, rank: u32, key: u64) -> u64 {
-    if key == 0 {
-        0
-    } else {
-        typed(world.type_of[rank as usize], key)
-    }
+    if key == 0 { 0 } else { typed(world.type_of[rank as usize], key) }
 }
 
 /// An entity under a key. In a two-sided family only members of different sides are compared.
@@ -79,10 +70,14 @@ struct Member {
     side: Side,
 }
 
+/// On which side of a family an entity stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Side {
+    /// It is compared with everybody.
     Both,
+    /// It has the short form, the acronym or the initial: it is compared with long ones.
     Short,
+    /// It has the long form.
     Long,
 }
 
@@ -95,53 +90,47 @@ struct Blocks {
 }
 
 impl Candidates {
-    /// Compares the pairs of all blocks and keeps those whose names have something to say.
+    /// Compares the pairs of all blocks and adds those whose names have something to say.
     fn run(&mut self, world: &World, family: Family, blocks: Blocks) {
-        let groups: Vec<&[Member]> = blocks
-            .members
-            .chunk_by(|a, b| a.key == b.key)
-            .filter(|block| block.len() > 1)
-            .collect();
-        let found: Vec<(u64, Vec<Pair>)> = groups
-            .par_iter()
-            .map(|block| speaking_pairs(world, family, block))
-            .collect();
-        let compared = found.iter().map(|(compared, _)| compared).sum();
-        let before = self.pairs.len();
-        self.pairs.extend(found.into_iter().flat_map(|(_, pairs)| pairs));
-        self.pairs.par_sort_unstable();
-        self.pairs.dedup();
-        let pairs_max = world.len().saturating_mul(PAIRS_PER_ENTITY_MAX);
-        if self.pairs.len() > pairs_max {
-            self.truncate(world, pairs_max);
-        }
+        let groups: Vec<&[Member]> =
+            blocks.members.chunk_by(|a, b| a.key == b.key).filter(|block| block.len() > 1).collect();
+        let compared: Vec<(u64, Vec<Pair>)> =
+            groups.par_iter().map(|block| speaking_pairs(world, family, block)).collect();
         let mut sampled_sizes = blocks.sampled;
         sampled_sizes.sort_unstable_by(|a, b| b.cmp(a));
         let blocks_sampled = sampled_sizes.len() as u64;
         sampled_sizes.truncate(SAMPLED_LISTED_MAX);
+        let blocks_compared = groups.len() as u64;
+        let pairs_compared = compared.iter().map(|(count, _)| count).sum();
+        let pairs_found = self.add(world, compared.into_iter().flat_map(|(_, pairs)| pairs).collect());
         self.families.push(FamilyReport {
             family,
-            blocks: groups.len() as u64,
-            pairs_compared: compared,
-            pairs_found: self.pairs.len().saturating_sub(before) as u64,
+            blocks: blocks_compared,
+            pairs_compared,
+            pairs_found,
             blocks_split: blocks.split,
             blocks_sampled,
             sampled_sizes,
         });
     }
 
-    /// Keeps a sample of the pairs, drawn by the hashes of their ids.
-    fn truncate(&mut self, world: &World, pairs_max: usize) {
-        self.truncated += (self.pairs.len() - pairs_max) as u64;
-        self.pairs.par_sort_by_key(|&(left, right)| {
-            (
-                hash_number(world.sample_order(left), world.sample_order(right)),
-                left,
-                right,
-            )
-        });
-        self.pairs.truncate(pairs_max);
+    /// Adds the pairs that no earlier family found, as far as the bound on all pairs allows; returns how many. Beyond
+    /// it, the new pairs are sampled by the hashes of their ids, so that closer families come first.
+    fn add(&mut self, world: &World, mut pairs: Vec<Pair>) -> u64 {
+        pairs.par_sort_unstable();
+        pairs.dedup();
+        pairs.retain(|pair| self.pairs.binary_search(pair).is_err());
+        let room = world.len().saturating_mul(PAIRS_PER_ENTITY_MAX).saturating_sub(self.pairs.len());
+        if pairs.len() > room {
+            self.truncated += (pairs.len() - room) as u64;
+            let drawn = |&(left, right): &Pair| hash_number(world.sample_order(left), world.sample_order(right));
+            pairs.par_sort_by_cached_key(|pair| (drawn(pair), *pair));
+            pairs.truncate(room);
+        }
+        let found = pairs.len() as u64;
+        self.pairs.append(&mut pairs);
         self.pairs.par_sort_unstable();
+        found
     }
 }
 
@@ -151,13 +140,16 @@ fn speaking_pairs(world: &World, family: Family, block: &[Member]) -> (u64, Vec<
     let mut pairs = Vec::new();
     for (at, one) in block.iter().enumerate() {
         for other in &block[at + 1..] {
-            let faces = one.side == Side::Both || one.side != other.side;
+            let faces = one.side == Side::Both || other.side == Side::Both || one.side != other.side;
             if !faces || one.rank == other.rank {
                 continue;
             }
             compared += 1;
             let pair = (one.rank.min(other.rank), one.rank.max(other.rank));
-            if family == Family::FoldedName || speaks(&compare(world, pair.0, pair.1)) {
+            if family == Family::TokenPrefix && !may_speak(world, pair) {
+                continue;
+            }
+            if matches!(family, Family::FoldedName | Family::Series) || speaks(&compare(world, pair.0, pair.1)) {
                 pairs.push(pair);
             }
         }
@@ -165,26 +157,38 @@ fn speaking_pairs(world: &World, family: Family, block: &[Member]) -> (u64, Vec<
     (compared, pairs)
 }
 
+/// A cheap look before the alignment: two names of equally many words, and more than one, need a word in common.
+fn may_speak(world: &World, (left, right): Pair) -> bool {
+    let (left, right) = (world.words.row(left as usize), world.words.row(right as usize));
+    left.len() != right.len()
+        || left.len() < 2
+        || left.iter().any(|word| right.iter().any(|other| word.hash == other.hash))
+}
+
 /// Whether names have something to say for a pair: the one place where candidates are dropped unseen.
 pub(super) fn speaks(names: &NameMatch) -> bool {
     names.relation < NameRelation::Extended
-        || (names.relation < NameRelation::Silent && names.similarity >= EXTENDED_SIMILARITY_MIN)
+        || (names.relation == NameRelation::Extended && names.words.similarity >= EXTENDED_SIMILARITY_MIN)
 }
 
 /// Blocks of entities with the same key.
-fn same_key(world: &World, key_of: impl Fn(&World, u32, &NameFacts) -> u64) -> Blocks {
-    let members = (0..counted(world.len())).map(|rank| (key_of(world, rank, &world.facts[rank as usize]), rank));
-    bounded(
-        world,
-        members
-            .filter(|(key, _)| *key != 0)
-            .map(|(key, rank)| Member {
-                key,
-                rank,
-                side: Side::Both,
-            })
-            .collect(),
-    )
+fn same_key(world: &World, key_of: impl Fn(u32) -> u64) -> Blocks {
+    let members = (0..counted(world.len())).map(|rank| Member { key: key_of(rank), rank, side: Side::Both });
+    bounded(world, members.filter(|member| member.key != 0).collect(), BLOCK_MEMBERS_MAX)
+}
+
+/// Members of a series with each other, and with the name that has no number.
+fn series(world: &World) -> Blocks {
+    let members = (0..counted(world.len())).filter_map(|rank| {
+        let facts = &world.facts[rank as usize];
+        let side = if facts.marks.has(Marks::IN_SERIES) { Side::Both } else { Side::Long };
+        (facts.series != 0).then(|| Member { key: typed_key(world, rank, facts.series), rank, side })
+    });
+    let mut members: Vec<Member> = members.collect();
+    members.par_sort_unstable();
+    let in_series = |block: &&[Member]| block.iter().any(|member| member.side == Side::Both);
+    let members = members.chunk_by(|a, b| a.key == b.key).filter(in_series).flatten().copied().collect();
+    bounded(world, members, SERIES_MEMBERS_MAX)
 }
 
 /// Acronyms against the names that spell them out.
@@ -194,11 +198,7 @@ fn acronyms(world: &World) -> Blocks {
         let facts = &world.facts[rank as usize];
         let mut emit = |key: u64, side| {
             if key != 0 {
-                members.push(Member {
-                    key: typed_key(world, rank, key),
-                    rank,
-                    side,
-                });
+                members.push(Member { key: typed_key(world, rank, key), rank, side });
             }
         };
         emit(facts.acronym, Side::Short);
@@ -207,25 +207,21 @@ fn acronyms(world: &World) -> Blocks {
             emit(facts.initials_all, Side::Long);
         }
     }
-    bounded(world, two_sided(members))
+    bounded(world, two_sided(members), BLOCK_MEMBERS_MAX)
 }
 
 /// Names that begin with an initial against names that begin with the word.
 fn initials(world: &World) -> Blocks {
     let members = (0..counted(world.len())).filter_map(|rank| {
         let facts = &world.facts[rank as usize];
-        let side = if facts.marks.has(Marks::STARTS_WITH_INITIAL) {
-            Side::Short
-        } else {
-            Side::Long
-        };
+        let side = if facts.marks.has(Marks::STARTS_WITH_INITIAL) { Side::Short } else { Side::Long };
         (facts.first_letter_last_word != 0).then(|| Member {
             key: typed_key(world, rank, facts.first_letter_last_word),
             rank,
             side,
         })
     });
-    bounded(world, two_sided(members.collect()))
+    bounded(world, two_sided(members.collect()), BLOCK_MEMBERS_MAX)
 }
 
 /// Drops the blocks that have one side only; they are most of them.
@@ -243,11 +239,8 @@ fn two_sided(mut members: Vec<Member>) -> Vec<Member> {
 /// and as one of `n - 1` with one letter too many.
 fn halves(world: &World) -> Blocks {
     let ranks: Vec<u32> = (0..counted(world.len())).collect();
-    let emitted: Vec<Vec<Member>> = ranks
-        .par_chunks(4_096)
-        .map(|ranks| half_members(world, ranks))
-        .collect();
-    bounded(world, emitted.concat())
+    let emitted: Vec<Vec<Member>> = ranks.par_chunks(4_096).map(|ranks| half_members(world, ranks)).collect();
+    bounded(world, emitted.concat(), BLOCK_MEMBERS_MAX)
 }
 
 fn half_members(world: &World, ranks: &[u32]) -> Vec<Member> {
@@ -256,10 +249,12 @@ fn half_members(world: &World, ranks: &[u32]) -> Vec<Member> {
     for &rank in ranks {
         text.clear();
         let words = world.words.row(rank as usize);
-        if words.iter().any(|word| word.ideographic) {
+        if words.iter().any(|word| word.solid && word.kind != Kind::Number) {
             continue;
         }
-        words.iter().for_each(|word| text.push_str(world.text(*word)));
+        for word in words {
+            text.push_str(world.text(*word));
+        }
         let letters = text.len();
         if letters < HALVED_LETTERS_MIN {
             continue;
@@ -270,11 +265,7 @@ fn half_members(world: &World, ranks: &[u32]) -> Vec<Member> {
             let (head, tail) = (&text.as_bytes()[..half], &text.as_bytes()[letters - (total - half)..]);
             for (side, part) in [(0, head), (1, tail)] {
                 let seed = hash_number(HALF_SEED + side, total as u64);
-                members.push(Member {
-                    key: typed(entity_type, hash_bytes(seed, part)),
-                    rank,
-                    side: Side::Both,
-                });
+                members.push(Member { key: typed(entity_type, hash_bytes(seed, part)), rank, side: Side::Both });
             }
         }
     }
@@ -291,21 +282,15 @@ fn prefixes(world: &World) -> Blocks {
         open.extend(telling.map(|(at, _)| (rank, u16::try_from(at).unwrap_or(u16::MAX))));
     }
     for bytes in PREFIX_BYTES {
-        let mut keyed: Vec<(Member, u16)> = open
-            .par_iter()
-            .map(|&(rank, at)| (prefix_member(world, rank, at, bytes), at))
-            .collect();
+        let mut keyed: Vec<(Member, u16)> =
+            open.par_iter().map(|&(rank, at)| (prefix_member(world, rank, at, bytes), at)).collect();
         keyed.par_sort_unstable();
         open.clear();
         for block in keyed.chunk_by(|a, b| a.0.key == b.0.key) {
             if block.len() <= PREFIX_BLOCK_MEMBERS_MAX {
                 blocks.members.extend(block.iter().map(|(member, _)| *member));
             } else if bytes == usize::MAX {
-                blocks.sample(
-                    world,
-                    block.iter().map(|(member, _)| *member).collect(),
-                    PREFIX_BLOCK_MEMBERS_MAX,
-                );
+                blocks.sample(world, block.iter().map(|(member, _)| *member).collect(), PREFIX_BLOCK_MEMBERS_MAX);
             } else {
                 blocks.split += 1;
                 open.extend(block.iter().map(|(member, at)| (member.rank, *at)));
@@ -317,27 +302,22 @@ fn prefixes(world: &World) -> Blocks {
 }
 
 fn prefix_member(world: &World, rank: u32, at: u16, bytes: usize) -> Member {
-    let word = world.words.row(rank as usize)[usize::from(at)];
-    let text = world.text(word).as_bytes();
+    let text = world.text(world.words.row(rank as usize)[usize::from(at)]).as_bytes();
     let prefix = &text[..text.len().min(bytes)];
     let seed = hash_number(PREFIX_SEED, bytes.min(u8::MAX.into()) as u64);
-    Member {
-        key: typed(world.type_of[rank as usize], hash_bytes(seed, prefix)),
-        rank,
-        side: Side::Both,
-    }
+    Member { key: typed(world.type_of[rank as usize], hash_bytes(seed, prefix)), rank, side: Side::Both }
 }
 
 /// Sorts members into blocks and samples the blocks that are too large.
-fn bounded(world: &World, mut members: Vec<Member>) -> Blocks {
+fn bounded(world: &World, mut members: Vec<Member>, members_max: usize) -> Blocks {
     members.par_sort_unstable();
     members.dedup();
     let mut blocks = Blocks::default();
     for block in members.chunk_by(|a, b| a.key == b.key) {
-        match block.len() {
-            1 => {}
-            2..=BLOCK_MEMBERS_MAX => blocks.members.extend_from_slice(block),
-            _ => blocks.sample(world, block.to_vec(), BLOCK_MEMBERS_MAX),
+        if block.len() > members_max {
+            blocks.sample(world, block.to_vec(), members_max);
+        } else if block.len() > 1 {
+            blocks.members.extend_from_slice(block);
         }
     }
     blocks

@@ -8,14 +8,11 @@
 use rayon::prelude::*;
 
 use super::input::Claim;
-use super::plan::{NameRelation, Score};
+use super::plan::NameRelation;
 use super::settings::CLUSTER_MEMBERS_MAX;
 use super::weigh::{Scale, Weighed};
 use super::world::World;
 use crate::algo::union_find::UnionFind;
-
-/// Cosine below which two members of one cluster whose names both have words of their own clearly do not match.
-const MEMBERS_COSINE_MIN: Score = Score(8_000);
 
 /// A set of entities that are one thing.
 #[derive(Clone, Debug, Default)]
@@ -33,6 +30,13 @@ pub(super) struct Clusters {
     pub(super) refused: Vec<Weighed>,
 }
 
+impl Clusters {
+    fn append(&mut self, mut more: Self) {
+        self.clusters.append(&mut more.clusters);
+        self.refused.append(&mut more.refused);
+    }
+}
+
 /// Whether a run may merge an entity: in scope, and not already spoken for.
 pub(super) fn may_change(world: &World, rank: u32) -> bool {
     world.in_scope[rank as usize] && world.claims[rank as usize] != Some(Claim::Absorbed)
@@ -41,21 +45,13 @@ pub(super) fn may_change(world: &World, rank: u32) -> bool {
 /// Groups the merging pairs among `weighed`, which is sorted by ranks.
 pub(super) fn clusters(scale: &Scale<'_>, weighed: &[Weighed]) -> Clusters {
     let changeable = |pair: &&Weighed| may_change(scale.world, pair.left) && may_change(scale.world, pair.right);
-    let merging: Vec<Weighed> = weighed
-        .iter()
-        .filter(|pair| pair.rule.merges())
-        .filter(changeable)
-        .copied()
-        .collect();
+    let merging: Vec<Weighed> = weighed.iter().filter(|pair| pair.rule.merges()).filter(changeable).copied().collect();
     let components = components(merging, scale.world);
-    let resolved: Vec<Clusters> = components
-        .into_par_iter()
-        .map(|component| resolve(scale, component))
-        .collect();
+    let resolved: Vec<Clusters> =
+        components.into_par_iter().map(|component| resolve(scale, component, Cut::Whole)).collect();
     let mut all = Clusters::default();
-    for mut part in resolved {
-        all.clusters.append(&mut part.clusters);
-        all.refused.append(&mut part.refused);
+    for part in resolved {
+        all.append(part);
     }
     all.refused.sort_unstable_by_key(|pair| (pair.left, pair.right));
     all
@@ -69,10 +65,7 @@ fn components(pairs: Vec<Weighed>, world: &World) -> Vec<Cluster> {
     }
     let mut rooted: Vec<(u32, Weighed)> = pairs.into_iter().map(|pair| (sets.root(pair.left), pair)).collect();
     rooted.sort_unstable_by_key(|(root, pair)| (*root, pair.left, pair.right));
-    rooted
-        .chunk_by(|a, b| a.0 == b.0)
-        .map(|group| Cluster::of(group.iter().map(|(_, pair)| *pair).collect()))
-        .collect()
+    rooted.chunk_by(|a, b| a.0 == b.0).map(|group| Cluster::of(group.iter().map(|(_, pair)| *pair).collect())).collect()
 }
 
 impl Cluster {
@@ -97,17 +90,12 @@ struct Disagreements {
 impl Disagreements {
     fn of(scale: &Scale<'_>, component: &Cluster) -> Self {
         let count = component.members.len();
-        let mut table = Self {
-            count,
-            flags: vec![false; count * count],
-        };
+        let mut table = Self { count, flags: vec![false; count * count] };
         for (at, &left) in component.members.iter().enumerate() {
             for (other, &right) in component.members.iter().enumerate().skip(at + 1) {
-                let joined = component
-                    .pairs
-                    .binary_search_by_key(&(left, right), |pair| (pair.left, pair.right))
-                    .is_ok();
-                let apart = !joined && disagree(&scale.weigh((left, right)), scale.world);
+                let joined =
+                    component.pairs.binary_search_by_key(&(left, right), |pair| (pair.left, pair.right)).is_ok();
+                let apart = !joined && disagree(&scale.weigh((left, right)), scale);
                 table.flags[at * count + other] = apart;
                 table.flags[other * count + at] = apart;
             }
@@ -122,107 +110,88 @@ impl Disagreements {
     fn between(&self, left: usize, right: usize) -> bool {
         self.flags[left * self.count + right]
     }
-
-    fn any_between(&self, left: &[usize], right: &[usize]) -> bool {
-        left.iter()
-            .any(|&one| right.iter().any(|&other| self.between(one, other)))
-    }
 }
 
 /// The criterion: two members disagree when a veto stands between them, or when each name has words of its own, none
-/// of them is an acronym, and the vectors do not bring them together.
-fn disagree(pair: &Weighed, world: &World) -> bool {
+/// of them is an acronym, and their cosine does not reach the threshold.
+fn disagree(pair: &Weighed, scale: &Scale<'_>) -> bool {
     if !pair.vetoes.is_empty() {
         return true;
     }
     if pair.rule.merges() {
         return false;
     }
-    let acronym = |rank: u32| world.facts[rank as usize].acronym != 0;
-    if pair.names.relation < NameRelation::Overlapping || acronym(pair.left) || acronym(pair.right) {
+    let acronym = |rank: u32| scale.world.facts[rank as usize].acronym != 0;
+    let words = &pair.names.words;
+    let own_words = (words.left_only > 0 && words.right_only > 0) || pair.names.relation == NameRelation::Narrowed;
+    if !own_words || acronym(pair.left) || acronym(pair.right) {
         return false;
     }
-    pair.cosine.score().is_none_or(|cosine| cosine < MEMBERS_COSINE_MIN)
+    pair.cosine.score().is_none_or(|cosine| cosine < scale.threshold(pair.left))
 }
 
-/// Cuts a component until no cluster holds a disagreement.
-fn resolve(scale: &Scale<'_>, component: Cluster) -> Clusters {
+/// What is done to a component in which two members disagree, one step after the other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Cut {
+    /// Nothing yet.
+    Whole,
+    /// Pairs that lead to two sides at once are gone.
+    Torn,
+    /// Only pairs of the same letters are left.
+    SameLetters,
+}
+
+/// Turns a component into clusters.
+///
+/// 1. All members agree: it is a cluster.
+/// 2. Otherwise a pair is refused when one of the two is also joined with a third that the other disagrees with: whose
+///    name that is cannot be told. What hangs together after that and agrees is a cluster.
+/// 3. A part that still disagrees ("A~B~C~D" with A against D) is not merged, except for members of the same letters
+///    that agree.
+fn resolve(scale: &Scale<'_>, component: Cluster, cut: Cut) -> Clusters {
     if component.members.len() == 2 {
-        return Clusters {
-            clusters: vec![component],
-            refused: Vec::new(),
-        };
+        return Clusters { clusters: vec![component], refused: Vec::new() };
     }
     if component.members.len() > CLUSTER_MEMBERS_MAX {
-        return Clusters {
-            clusters: Vec::new(),
-            refused: component.pairs,
-        };
+        return Clusters { clusters: Vec::new(), refused: component.pairs };
     }
     let table = Disagreements::of(scale, &component);
     if !table.any() {
-        return Clusters {
-            clusters: vec![component],
-            refused: Vec::new(),
-        };
+        return Clusters { clusters: vec![component], refused: Vec::new() };
     }
-    let (kept, refused): (Vec<Weighed>, Vec<Weighed>) = {
-        let bridges = bridges(&component, &table);
-        let bridged = |pair: &Weighed| {
-            pair.names.relation != NameRelation::Same
-                && (bridges[component.position(pair.left)] || bridges[component.position(pair.right)])
-        };
-        component.pairs.iter().partition(|pair| !bridged(pair))
+    let same_letters = |pair: &Weighed| pair.names.relation == NameRelation::Same;
+    let (kept, refused): (Vec<Weighed>, Vec<Weighed>) = match cut {
+        Cut::Whole => {
+            let joined = joined_with(&component);
+            component.pairs.iter().partition(|pair| same_letters(pair) || !is_torn(pair, &component, &joined, &table))
+        }
+        Cut::Torn => component.pairs.iter().partition(|pair| same_letters(pair)),
+        Cut::SameLetters => {
+            return Clusters { clusters: Vec::new(), refused: component.pairs };
+        }
     };
-    grow(&component, &table, kept, refused)
+    let next = if cut == Cut::Whole { Cut::Torn } else { Cut::SameLetters };
+    let mut clusters = Clusters { clusters: Vec::new(), refused };
+    for part in components(kept, scale.world) {
+        clusters.append(resolve(scale, part, next));
+    }
+    clusters
 }
 
-/// Members that are joined to two members that disagree: it cannot be told whose name they are.
-fn bridges(component: &Cluster, table: &Disagreements) -> Vec<bool> {
-    let mut joined: Vec<Vec<usize>> = vec![Vec::new(); component.members.len()];
+/// For each member, the members it is joined with.
+fn joined_with(component: &Cluster) -> Vec<Vec<usize>> {
+    let mut joined = vec![Vec::new(); component.members.len()];
     for pair in &component.pairs {
         let (left, right) = (component.position(pair.left), component.position(pair.right));
         joined[left].push(right);
         joined[right].push(left);
     }
-    joined.iter().map(|others| table.any_between(others, others)).collect()
+    joined
 }
 
-/// Joins the strongest pairs first, as long as nobody in the two groups disagrees.
-fn grow(component: &Cluster, table: &Disagreements, mut pairs: Vec<Weighed>, mut refused: Vec<Weighed>) -> Clusters {
-    pairs.sort_unstable_by_key(|pair| {
-        (
-            pair.rule,
-            pair.names.relation,
-            std::cmp::Reverse(pair.cosine.score()),
-            pair.left,
-            pair.right,
-        )
-    });
-    let mut group_of: Vec<usize> = (0..component.members.len()).collect();
-    let mut groups: Vec<Vec<usize>> = group_of.iter().map(|&member| vec![member]).collect();
-    let mut kept = Vec::new();
-    for pair in pairs {
-        let (left, right) = (
-            group_of[component.position(pair.left)],
-            group_of[component.position(pair.right)],
-        );
-        if left != right && table.any_between(&groups[left], &groups[right]) {
-            refused.push(pair);
-            continue;
-        }
-        kept.push(pair);
-        if left != right {
-            let (into, from) = (left.min(right), left.max(right));
-            let moved = std::mem::take(&mut groups[from]);
-            moved.iter().for_each(|&member| group_of[member] = into);
-            groups[into].extend(moved);
-        }
-    }
-    kept.sort_unstable_by_key(|pair| (group_of[component.position(pair.left)], pair.left, pair.right));
-    let clusters = kept
-        .chunk_by(|a, b| group_of[component.position(a.left)] == group_of[component.position(b.left)])
-        .map(|group| Cluster::of(group.to_vec()))
-        .collect();
-    Clusters { clusters, refused }
+/// Whether one of the two is also joined with a third that the other disagrees with.
+fn is_torn(pair: &Weighed, component: &Cluster, joined: &[Vec<usize>], table: &Disagreements) -> bool {
+    let (left, right) = (component.position(pair.left), component.position(pair.right));
+    let tears = |hub: usize, other: usize| joined[hub].iter().any(|&third| table.between(third, other));
+    tears(left, right) || tears(right, left)
 }

@@ -7,14 +7,18 @@ use std::collections::BTreeMap;
 use uuid::Uuid;
 
 use crate::algo::ragged::Ragged;
-use crate::algo::stable_hash::{hash_bytes, hash_number};
+use crate::algo::stable_hash::hash_bytes;
 
 /// The relationship type of a co-occurrence edge, upper case: two names in one text, no statement about either.
 const CO_OCCURRENCE: &str = "ASSOCIATED_WITH";
 
+/// Relationship types, upper case, that say two names are one: no statement that they are two.
+const ALIASES: [&str; 5] = ["AKA", "ALIAS_OF", "ALSO_KNOWN_AS", "KNOWN_AS", "SAME_AS"];
+
 /// Seeds that keep the hashes of different columns apart.
 const ATTRIBUTE_SEED: u64 = 11;
 const CHUNK_SEED: u64 = 12;
+const WORD_SEED: u64 = 13;
 
 /// One live entity, as a store reads it.
 #[derive(Clone, Copy, Debug)]
@@ -69,16 +73,14 @@ pub enum Claim {
 pub(super) struct FedEdge {
     pub(super) source: Uuid,
     pub(super) target: Uuid,
-    pub(super) co_occurrence: bool,
+    /// Whether it relates two things: not co-occurrence, not an alias.
+    pub(super) relates: bool,
 }
 
 impl FedEdge {
     pub(super) fn new(source: Uuid, target: Uuid, relationship_type: &str) -> Self {
-        Self {
-            source,
-            target,
-            co_occurrence: relationship_type.to_uppercase() == CO_OCCURRENCE,
-        }
+        let upper = relationship_type.to_uppercase();
+        Self { source, target, relates: upper != CO_OCCURRENCE && !ALIASES.contains(&upper.as_str()) }
     }
 }
 
@@ -93,7 +95,7 @@ pub(super) struct Columns {
     pub(super) created_at_us: Vec<i64>,
     pub(super) vector_kinds: Vec<u32>,
     pub(super) models: BTreeMap<(String, u32), u32>,
-    pub(super) attributes: Ragged<u64>,
+    pub(super) attributes: Ragged<Attribute>,
     pub(super) chunks: Ragged<u64>,
     pub(super) in_scope: Vec<bool>,
     pub(super) verdict_keys: Vec<Option<[u8; 16]>>,
@@ -109,15 +111,9 @@ impl Columns {
         self.created_at_us.push(entity.created_at_us);
         let vector_kind = self.vector_kind(entity.embedding);
         self.vector_kinds.push(vector_kind);
-        self.attributes.push(sorted(
-            entity.attributes.iter().map(|(key, value)| attribute_hash(key, value)),
-        ));
-        self.chunks.push(sorted(
-            entity
-                .source_chunk_ids
-                .iter()
-                .map(|chunk| hash_bytes(CHUNK_SEED, chunk.as_bytes())),
-        ));
+        let said = entity.attributes.iter().filter(|(_, value)| !value.trim().is_empty());
+        self.attributes.push(sorted(said.map(|(key, value)| Attribute::new(key, value))));
+        self.chunks.push(sorted(entity.source_chunk_ids.iter().map(|chunk| hash_bytes(CHUNK_SEED, chunk.as_bytes()))));
         self.in_scope.push(entity.in_scope);
         self.verdict_keys.push(entity.verdict_key);
     }
@@ -151,18 +147,48 @@ impl Names {
     }
 }
 
-/// Key in the upper half, value in the lower: sorted rows line up by key.
-fn attribute_hash(key: &str, value: &str) -> u64 {
-    let value = value.trim().to_lowercase();
-    let upper = hash_bytes(ATTRIBUTE_SEED, key.as_bytes()) & 0xffff_ffff_0000_0000;
-    upper | (hash_number(ATTRIBUTE_SEED, hash_bytes(ATTRIBUTE_SEED, value.as_bytes())) >> 32)
+/// One attribute, as far as comparing needs it. It sorts by key, so that two rows of them line up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Attribute {
+    pub(super) key: u32,
+    /// Hash of the value, without case and outer spaces.
+    pub(super) value: u32,
+    /// One bit per word of the value.
+    pub(super) words: u64,
 }
 
-fn sorted(hashes: impl Iterator<Item = u64>) -> Vec<u64> {
-    let mut hashes: Vec<u64> = hashes.collect();
-    hashes.sort_unstable();
-    hashes.dedup();
-    hashes
+impl Attribute {
+    fn new(key: &str, value: &str) -> Self {
+        let value = value.trim().to_lowercase();
+        let words = value.split(|letter: char| !letter.is_alphanumeric()).filter(|word| !word.is_empty());
+        Self {
+            key: upper_half(hash_bytes(ATTRIBUTE_SEED, key.as_bytes())),
+            value: upper_half(hash_bytes(ATTRIBUTE_SEED, value.as_bytes())),
+            words: words
+                .map(|word| 1 << (hash_bytes(WORD_SEED, word.as_bytes()) % u64::from(u64::BITS)))
+                .fold(0, |all, bit: u64| all | bit),
+        }
+    }
+
+    /// Whether two values have less than half of the longer one's words in common: "Paris" and "Rome", but not
+    /// "New York" and "New York City".
+    pub(super) fn contradicts(self, other: Self) -> bool {
+        let more = self.words.count_ones().max(other.words.count_ones());
+        let common = (self.words & other.words).count_ones();
+        // Two single words under one bit are two words that happen to share it: equal ones have an equal value.
+        self.words != 0 && other.words != 0 && (more == 1 || 2 * common < more)
+    }
+}
+
+fn upper_half(hash: u64) -> u32 {
+    u32::try_from(hash >> 32).unwrap_or(u32::MAX)
+}
+
+fn sorted<T: Ord>(items: impl Iterator<Item = T>) -> Vec<T> {
+    let mut items: Vec<T> = items.collect();
+    items.sort_unstable();
+    items.dedup();
+    items
 }
 
 fn interned(numbers: &mut BTreeMap<String, u32>, text: &str) -> u32 {

@@ -1,181 +1,9 @@
-//! Words that say what kind of name it is, not whose: legal forms, titles, generations, function words, nouns of kind.
+//! Words that say what kind of name it is, not whose: titles, generations, function words, nouns of kind.
 //!
 //! These are general lists of the languages of business and of people's names; none of them is taken from a data set.
 //!
 //! **Invariant:** every list is sorted by its folded word, so that a lookup is a binary search; a test says so.
 //! A new word goes into its list, already folded (lower case, no diacritics, no dots).
-
-/// Countries whose law knows a legal form, as a set of bits: two forms with no country in common are two companies.
-pub(super) type Countries = u32;
-
-const US: Countries = 1;
-const GB: Countries = 1 << 1;
-/// Other countries that register companies in English: Ireland, Canada, Australia, India, South Africa and so on.
-const EN: Countries = 1 << 2;
-/// East Asian countries whose companies carry English forms abroad.
-const ASIA: Countries = 1 << 3;
-const DE: Countries = 1 << 4;
-const FR: Countries = 1 << 5;
-const ES: Countries = 1 << 6;
-const IT: Countries = 1 << 7;
-const NL: Countries = 1 << 8;
-const SE: Countries = 1 << 9;
-const FI: Countries = 1 << 10;
-const NO: Countries = 1 << 11;
-const DK: Countries = 1 << 12;
-const CZ: Countries = 1 << 13;
-const PL: Countries = 1 << 14;
-const HU: Countries = 1 << 15;
-const RO: Countries = 1 << 16;
-const BALTIC: Countries = 1 << 17;
-const BALKAN: Countries = 1 << 18;
-const RU: Countries = 1 << 19;
-const JP: Countries = 1 << 20;
-const MY: Countries = 1 << 21;
-const ID: Countries = 1 << 22;
-const TR: Countries = 1 << 23;
-const PT: Countries = 1 << 24;
-const AU: Countries = 1 << 25;
-const LATIN: Countries = 1 << 26;
-/// Every country: a word that is a form in some languages and says nothing about which.
-const ANY: Countries = u32::MAX;
-/// Where "Company" and "Limited" are everyday forms.
-const ENGLISH: Countries = US | GB | EN | AU | ASIA | JP | MY;
-
-/// Legal forms and the countries that know them.
-const LEGAL_FORMS: &[(&str, Countries)] = &[
-    ("ab", SE | FI | BALTIC),
-    ("ad", BALKAN),
-    ("ag", DE),
-    ("aktiebolag", SE | FI),
-    ("aktiengesellschaft", DE),
-    ("aktieselskab", DK),
-    ("ao", RU),
-    ("aps", DK),
-    ("as", NO | DK | CZ | BALTIC | TR),
-    ("asa", NO),
-    ("berhad", MY),
-    ("bhd", MY),
-    ("bt", HU),
-    ("bv", NL),
-    ("bvba", NL),
-    ("cjsc", RU),
-    ("co", ENGLISH | DE | DK),
-    ("comp", ENGLISH),
-    ("company", ENGLISH),
-    ("corp", US | EN | ASIA | JP),
-    ("corporation", US | EN | ASIA | JP),
-    ("cv", NL | LATIN),
-    ("dd", BALKAN),
-    ("doo", BALKAN),
-    ("eg", DE),
-    ("ehf", NO),
-    ("eirl", LATIN),
-    ("ev", DE),
-    ("gaisha", JP),
-    ("gesellschaft", DE),
-    ("gk", JP),
-    ("gmbh", DE),
-    ("hf", NO),
-    ("inc", US | EN | ASIA | JP),
-    ("incorporated", US | EN | ASIA | JP),
-    ("jsc", RU | BALTIC | ASIA),
-    ("kabushiki", JP),
-    ("kaisha", JP),
-    ("kft", HU),
-    ("kg", DE),
-    ("kgaa", DE),
-    ("kk", JP),
-    ("limitada", PT | LATIN),
-    ("limited", ENGLISH),
-    ("llc", US | EN | RU | ASIA),
-    ("llp", US | GB | EN),
-    ("lp", US | GB | EN),
-    ("ltd", ENGLISH),
-    ("ltda", PT | LATIN),
-    ("mbh", DE),
-    ("nv", NL),
-    ("nyrt", HU),
-    ("oao", RU),
-    ("ohg", DE),
-    ("ojsc", RU),
-    ("ooo", RU),
-    ("osakeyhtio", FI),
-    ("ou", BALTIC),
-    ("oy", FI),
-    ("oyj", FI),
-    ("pao", RU),
-    ("persero", ID),
-    ("pjsc", RU | ASIA),
-    ("plc", GB | EN | ASIA),
-    ("private", EN | ASIA | GB),
-    ("pt", ID),
-    ("pte", EN | ASIA),
-    ("pty", AU | EN),
-    ("pvt", EN | ASIA),
-    ("rt", HU),
-    ("sa", FR | ES | PT | LATIN | PL | RO | NL | IT),
-    ("sab", LATIN),
-    ("sae", ASIA),
-    ("saog", ASIA),
-    ("sapa", IT),
-    ("sapi", LATIN),
-    ("sarl", FR),
-    ("sas", FR | LATIN | IT),
-    ("sasu", FR),
-    ("sau", ES),
-    ("sc", FR | LATIN),
-    ("sca", FR),
-    ("scpa", IT),
-    ("sdn", MY),
-    ("se", ANY),
-    ("sgps", PT),
-    ("sia", BALTIC),
-    ("sl", ES),
-    ("slu", ES),
-    ("snc", FR | IT),
-    ("spa", IT | LATIN),
-    ("spol", CZ),
-    ("spolka", PL),
-    ("spzoo", PL),
-    ("srl", IT | RO | LATIN | ES),
-    ("sro", CZ),
-    ("sti", TR),
-    ("tbk", ID),
-    ("too", RU),
-    ("uab", BALTIC),
-    ("ug", DE),
-    ("vof", NL),
-    ("yk", JP),
-    ("zao", RU),
-    ("zoo", PL),
-    ("zrt", HU),
-    ("ад", BALKAN),
-    ("ао", RU),
-    ("зао", RU),
-    ("оао", RU),
-    ("ооо", RU),
-    ("пао", RU),
-    ("тов", RU),
-];
-
-/// Forms that also stand in front of a name: "AS Eesti Gaas", "PT Astra", "ООО Газпром".
-const LEADING_FORMS: &[&str] = &[
-    "ab", "as", "oao", "ooo", "ou", "oy", "pao", "pt", "sia", "uab", "zao", "ао", "ооо", "оао", "пао", "тов", "зао",
-];
-
-/// Legal forms that are written without a space before or after the name, longest first where one contains another.
-pub(super) const GLUED_FORMS: &[(&str, Countries)] = &[
-    ("股份有限公司", ASIA),
-    ("有限责任公司", ASIA),
-    ("有限責任公司", ASIA),
-    ("株式会社", JP),
-    ("株式會社", JP),
-    ("有限会社", JP),
-    ("合同会社", JP),
-    ("有限公司", ASIA),
-    ("주식회사", ASIA),
-];
 
 /// Words that carry grammar, not identity, in the languages names are mostly written in.
 const FUNCTION_WORDS: &[&str] = &[
@@ -249,17 +77,97 @@ const TITLES: &[&str] = &[
     "sra",
 ];
 
-/// Words that a type of people is called by.
-const PERSON_TYPES: &[&str] = &[
-    "person",
-    "people",
-    "human",
-    "character",
-    "employee",
-    "customer",
-    "author",
-    "artist",
+/// Countries and directions: with one of them more, a name is that of a branch.
+const NARROWING_WORDS: &[&str] = &[
+    "america",
+    "argentina",
+    "australia",
+    "austria",
+    "belgium",
+    "brazil",
+    "britain",
+    "bulgaria",
+    "canada",
+    "central",
+    "chile",
+    "china",
+    "colombia",
+    "croatia",
+    "czechia",
+    "denmark",
+    "deutschland",
+    "east",
+    "eastern",
+    "egypt",
+    "england",
+    "espana",
+    "federal",
+    "finland",
+    "france",
+    "germany",
+    "greece",
+    "hungary",
+    "india",
+    "indonesia",
+    "iran",
+    "iraq",
+    "ireland",
+    "israel",
+    "italia",
+    "italy",
+    "japan",
+    "kenya",
+    "korea",
+    "lower",
+    "malaysia",
+    "mexico",
+    "morocco",
+    "municipal",
+    "netherlands",
+    "nigeria",
+    "north",
+    "northeast",
+    "northern",
+    "northwest",
+    "norway",
+    "pakistan",
+    "peru",
+    "philippines",
+    "poland",
+    "portugal",
+    "provincial",
+    "regional",
+    "romania",
+    "russia",
+    "scotland",
+    "serbia",
+    "singapore",
+    "slovakia",
+    "slovenia",
+    "south",
+    "southeast",
+    "southern",
+    "southwest",
+    "spain",
+    "sweden",
+    "switzerland",
+    "taiwan",
+    "thailand",
+    "turkey",
+    "uk",
+    "ukraine",
+    "upper",
+    "us",
+    "usa",
+    "venezuela",
+    "vietnam",
+    "wales",
+    "west",
+    "western",
 ];
+
+/// Words that a type of people is called by.
+const PERSON_TYPES: &[&str] = &["person", "people", "human", "character", "employee", "customer", "author", "artist"];
 
 /// Words after a name that tell a parent from a child, and which generation they name.
 const GENERATIONS: &[(&str, u8)] = &[
@@ -278,6 +186,14 @@ const GENERATIONS: &[(&str, u8)] = &[
     ("snr", 2),
     ("son", 1),
     ("sr", 2),
+];
+
+/// Phrases that are one word, and that word.
+pub(super) const PHRASES: &[(&[&str], &str)] = &[
+    (&["united", "states", "of", "america"], "usa"),
+    (&["united", "states"], "usa"),
+    (&["united", "kingdom"], "uk"),
+    (&["great", "britain"], "uk"),
 ];
 
 /// Different spellings of one noun of kind, and the spelling that stands for all of them.
@@ -322,6 +238,7 @@ const LEMMAS: &[(&str, &str)] = &[
     ("universite", "university"),
     ("universiteit", "university"),
     ("universitet", "university"),
+    ("us", "usa"),
 ];
 
 /// Whether entities of a type are people, so that titles in front of their names are titles.
@@ -330,19 +247,24 @@ pub(super) fn is_person_type(entity_type: &str) -> bool {
     PERSON_TYPES.iter().any(|word| small.contains(word))
 }
 
-/// The countries of a legal form; `None` for any other word.
-pub(super) fn legal_form(word: &str) -> Option<Countries> {
-    lookup(LEGAL_FORMS, word)
+/// Whether a word is the end of a domain that says no country.
+pub(super) fn is_domain_end(word: &str) -> bool {
+    matches!(word, "com" | "edu" | "gov" | "net" | "org")
 }
 
-/// Whether a legal form also stands in front of names.
-pub(super) fn is_leading_form(word: &str) -> bool {
-    LEADING_FORMS.contains(&word)
+/// Whether a word in front of a name is no part of it. Other languages' articles are: "Los Angeles", "La Paz".
+pub(super) fn is_leading_article(word: &str) -> bool {
+    matches!(word, "a" | "an" | "das" | "der" | "die" | "the")
 }
 
 /// Whether a word carries grammar only.
 pub(super) fn is_function_word(word: &str) -> bool {
     FUNCTION_WORDS.binary_search(&word).is_ok()
+}
+
+/// Whether a word more makes a name that of a branch.
+pub(super) fn is_narrowing(word: &str) -> bool {
+    NARROWING_WORDS.binary_search(&word).is_ok()
 }
 
 /// Whether a word is a title.
@@ -373,11 +295,7 @@ pub(super) fn roman(word: &str) -> Option<u8> {
             b'x' => 10,
             _ => return None,
         };
-        value = if digit < last {
-            value.checked_sub(digit)?
-        } else {
-            value.checked_add(digit)?
-        };
+        value = if digit < last { value.checked_sub(digit)? } else { value.checked_add(digit)? };
         last = digit;
     }
     (value <= ROMAN_VALUE_MAX && spelled_roman(value) == word).then_some(value)
@@ -391,17 +309,11 @@ const ROMAN_LETTERS_MAX: usize = 7;
 /// The one correct spelling of a number below 40.
 fn spelled_roman(value: u8) -> String {
     const ONES: [&str; 10] = ["", "i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix"];
-    format!(
-        "{}{}",
-        "x".repeat(usize::from(value / 10)),
-        ONES[usize::from(value % 10)]
-    )
+    format!("{}{}", "x".repeat(usize::from(value / 10)), ONES[usize::from(value % 10)])
 }
 
 fn lookup<T: Copy>(list: &[(&str, T)], word: &str) -> Option<T> {
-    list.binary_search_by_key(&word, |(key, _)| key)
-        .ok()
-        .map(|at| list[at].1)
+    list.binary_search_by_key(&word, |(key, _)| key).ok().map(|at| list[at].1)
 }
 
 #[cfg(test)]
@@ -409,8 +321,8 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn assert_sorted(words: Vec<&str>) {
-        let mut sorted = words.clone();
+    fn assert_sorted(words: &[&str]) {
+        let mut sorted = words.to_vec();
         sorted.sort_unstable();
         sorted.dedup();
         assert_eq!(words, sorted);
@@ -418,24 +330,16 @@ mod tests {
 
     #[test]
     fn every_list_is_sorted_and_holds_a_word_once() {
-        assert_sorted(LEGAL_FORMS.iter().map(|(word, _)| *word).collect());
-        assert_sorted(GENERATIONS.iter().map(|(word, _)| *word).collect());
-        assert_sorted(LEMMAS.iter().map(|(word, _)| *word).collect());
-        assert_sorted(FUNCTION_WORDS.to_vec());
-        assert_sorted(TITLES.to_vec());
-    }
-
-    #[test]
-    fn every_leading_form_is_a_legal_form() {
-        assert!(LEADING_FORMS.iter().all(|word| legal_form(word).is_some()));
+        assert_sorted(&GENERATIONS.iter().map(|(word, _)| *word).collect::<Vec<_>>());
+        assert_sorted(&LEMMAS.iter().map(|(word, _)| *word).collect::<Vec<_>>());
+        assert_sorted(FUNCTION_WORDS);
+        assert_sorted(TITLES);
+        assert_sorted(NARROWING_WORDS);
     }
 
     #[test]
     fn roman_numerals_are_read_and_other_words_are_not() {
-        assert_eq!(
-            ["i", "iv", "ix", "xiii", "xxxviii"].map(roman),
-            [Some(1), Some(4), Some(9), Some(13), Some(38)]
-        );
+        assert_eq!(["i", "iv", "ix", "xiii", "xxxviii"].map(roman), [Some(1), Some(4), Some(9), Some(13), Some(38)]);
         assert_eq!(["", "iiii", "vx", "mix", "iix", "xxxx"].map(roman), [None; 6]);
     }
 }

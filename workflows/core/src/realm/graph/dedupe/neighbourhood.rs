@@ -47,11 +47,8 @@ impl Neighbourhood {
         let dangling = ends.iter().filter(|ends| ends.is_none()).count();
         let mut pairs = Vec::with_capacity(edges.len() * 2);
         for (edge, ends) in edges.iter().zip(&ends) {
-            if let (false, Some((source, target))) = (edge.co_occurrence, *ends) {
-                if source != target {
-                    pairs.extend([(source, target), (target, source)]);
-                }
-            }
+            let telling = ends.filter(|(source, target)| edge.relates && source != target);
+            pairs.extend(telling.into_iter().flat_map(|(source, target)| [(source, target), (target, source)]));
         }
         pairs.par_sort_unstable();
         pairs.dedup();
@@ -59,10 +56,7 @@ impl Neighbourhood {
         for (_, neighbour) in &pairs {
             degrees[class_of[*neighbour as usize] as usize] += 1;
         }
-        let by_class = pairs
-            .iter()
-            .map(|&(rank, neighbour)| (rank, class_of[neighbour as usize]))
-            .collect();
+        let by_class = pairs.iter().map(|&(rank, neighbour)| (rank, class_of[neighbour as usize])).collect();
         Self {
             classes: Ragged::from_pairs(ids.len(), by_class),
             linked: Ragged::from_pairs(ids.len(), pairs),

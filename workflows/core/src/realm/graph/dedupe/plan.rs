@@ -146,6 +146,8 @@ pub enum NameRelation {
     Acronym,
     /// One holds all words of the other and more.
     Extended,
+    /// One holds all words of the other and the name of a country or a direction: a branch of it.
+    Narrowed,
     /// Some words are common, each has words of its own.
     Overlapping,
     /// Nothing in common.
@@ -182,7 +184,7 @@ pub enum NotScored {
     DifferentModel,
     /// One of the two is zero, not a number or infinite.
     NoDirection,
-    /// The pair was decided without asking for vectors.
+    /// The names decided without asking for vectors.
     NotNeeded,
 }
 
@@ -217,11 +219,11 @@ pub struct NeighbourEvidence {
 pub struct AttributeEvidence {
     /// The same value.
     pub shared: u16,
-    /// Different values.
+    /// Values with less than half of the longer one's words in common.
     pub conflicting: u16,
 }
 
-/// The stated rules; [`super::decide`] is where they are stated.
+/// The stated rules, in the order in which `rule.rs` states and applies them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Rule {
@@ -233,6 +235,8 @@ pub enum Rule {
     NamesAndCosine,
     /// The names are the same words and nothing contradicts them: merge.
     SameWords,
+    /// The same words, a middle name as an initial, and nothing contradicts them: merge.
+    MiddleInitial,
     /// One slip of a finger in a long name, and nothing contradicts it: merge.
     OneSlip,
     /// A long acronym that only one name in the store spells out: merge.
@@ -268,7 +272,7 @@ pub enum Veto {
     GenerationalSuffix,
     /// The names end in different single letters: "Building A", "Building D".
     DifferentLetter,
-    /// The legal forms belong to different countries' laws: "GmbH", "S.p.A.".
+    /// The legal forms belong to different countries' laws: `GmbH`, `S.p.A.`.
     DifferentLegalForm,
     /// The neighbourhoods are disjoint, and both are large enough to speak.
     DisjointNeighbourhoods,
@@ -355,6 +359,8 @@ pub enum Family {
     CoreName,
     /// Words in any order and spelling.
     WordBag,
+    /// Name without its numbers: members of a series, compared so that it can be said why they stay apart.
+    Series,
     /// Acronym against first letters.
     Acronym,
     /// Initial and last word.

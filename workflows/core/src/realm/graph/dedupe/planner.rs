@@ -8,11 +8,13 @@ use uuid::Uuid;
 use super::DedupeError;
 use super::block::{Candidates, Pair, name_candidates};
 use super::cluster::clusters;
+use super::compare::compare;
 use super::input::{Claim, Columns, EntityInput, FedEdge};
 use super::outcome;
 use super::plan::DedupePlan;
 use super::settings::DedupeSettings;
 use super::vectors::{NearestGroups, Vectors, nearest_groups};
+use super::veto::name_vetoes;
 use super::weigh::{Expansions, Scale, Weighed};
 use super::world::World;
 use rayon::prelude::*;
@@ -30,10 +32,7 @@ pub struct DedupePlanner {
 impl DedupePlanner {
     /// An empty planner.
     pub fn new(settings: DedupeSettings) -> Self {
-        Self {
-            settings,
-            ..Self::default()
-        }
+        Self { settings, ..Self::default() }
     }
 
     /// Takes a live entity.
@@ -58,46 +57,30 @@ impl DedupePlanner {
 
     /// Sorts what was fed and finds the candidates.
     pub fn propose(self) -> Result<DedupeScorer, DedupeError> {
-        let Self {
-            settings,
-            columns,
-            edges,
-            mut verdicts,
-            claims,
-        } = self;
+        let Self { settings, columns, edges, mut verdicts, claims } = self;
         verdicts.sort_unstable();
         verdicts.dedup();
-        let world = World::build(columns, &edges, &claims)?;
-        drop(edges);
+        let world = World::build(&columns, &edges, &claims)?;
+        drop((columns, edges));
         let candidates = name_candidates(&world);
         let expansions = Expansions::build(&world);
         let nearest = nearest_groups(&world);
         let vectors = Vectors::for_ranks(ranks_in_need(&world, &candidates, &nearest));
         let need = vectors.needed().iter().map(|&rank| world.ids[rank as usize]).collect();
-        Ok(DedupeScorer {
-            settings,
-            world,
-            verdicts,
-            candidates,
-            expansions,
-            nearest,
-            vectors,
-            need,
-        })
+        Ok(DedupeScorer { settings, world, verdicts, candidates, expansions, nearest, vectors, need })
     }
 }
 
-/// Entities that have a vector and are in a pair whose vectors matter, or in a group compared by vectors.
+/// Entities that have a vector and are in a pair that no name forbids, or in a group compared by vectors.
 fn ranks_in_need(world: &World, candidates: &Candidates, nearest: &NearestGroups) -> Vec<u32> {
     let comparable = |&&(left, right): &&Pair| {
-        world.same_type(left, right) && world.vector_kinds[left as usize] == world.vector_kinds[right as usize]
+        let (one, other) = (left as usize, right as usize);
+        world.vector_kinds[one] == world.vector_kinds[other]
+            && world.same_type(left, right)
+            && name_vetoes(&world.facts[one], &world.facts[other], &compare(world, left, right)).is_empty()
     };
-    let mut needed: Vec<u32> = candidates
-        .pairs
-        .iter()
-        .filter(comparable)
-        .flat_map(|&(left, right)| [left, right])
-        .collect();
+    let mut needed: Vec<u32> =
+        candidates.pairs.iter().filter(comparable).flat_map(|&(left, right)| [left, right]).collect();
     needed.extend(nearest.groups.iter().flatten());
     needed.retain(|&rank| world.vector_kinds[rank as usize] != 0);
     needed.par_sort_unstable();
@@ -133,25 +116,19 @@ impl DedupeScorer {
     }
 
     /// Weighs all candidates and draws up the plan.
-    pub fn finish(self) -> DedupePlan {
-        let scale = Scale::new(
-            &self.world,
-            &self.settings,
-            &self.vectors,
-            &self.expansions,
-            &self.verdicts,
-        );
-        let mut pairs = self.candidates.pairs.clone();
+    pub fn finish(mut self) -> DedupePlan {
+        let mut pairs = std::mem::take(&mut self.candidates.pairs);
+        let scale = Scale::new(&self.world, &self.settings, &self.vectors, &self.expansions, &self.verdicts);
+        let found_by_names = pairs.len();
         for group in &self.nearest.groups {
             pairs.extend(self.vectors.nearest(group, scale.threshold(group[0])));
         }
-        let found_by_names = self.candidates.pairs.len();
         pairs.par_sort_unstable();
         pairs.dedup();
         let found_by_vectors = pairs.len() - found_by_names;
         let weighed: Vec<Weighed> = pairs.par_iter().map(|pair| scale.weigh(*pair)).collect();
         let clusters = clusters(&scale, &weighed);
         let blocks = outcome::block_report(&self.candidates, &self.nearest, found_by_vectors);
-        outcome::plan(&scale, &self.settings, &weighed, clusters, blocks)
+        outcome::plan(&scale, &self.settings, &weighed, &clusters, blocks)
     }
 }

@@ -33,10 +33,7 @@ impl Default for DedupeSettings {
 impl DedupeSettings {
     /// The threshold of a type, as it is compared.
     pub fn threshold(&self, entity_type: &str) -> Score {
-        let cosine = self
-            .per_type_thresholds
-            .get(entity_type)
-            .unwrap_or(&self.default_threshold);
+        let cosine = self.per_type_thresholds.get(entity_type).unwrap_or(&self.default_threshold);
         Score::from_unit(f64::from(*cosine))
     }
 }
@@ -53,14 +50,18 @@ pub const BLOCK_MEMBERS_MAX: usize = 64;
 /// Most members of a token-prefix block. It is the loosest family and the most expensive: 32 members are 496 pairs.
 pub const PREFIX_BLOCK_MEMBERS_MAX: usize = 32;
 
+/// Most members of a series that are compared each with each: they are only explained, never merged. 8 are 28 pairs.
+pub const SERIES_MEMBERS_MAX: usize = 8;
+
 /// Most candidate pairs per entity on average, over all families: what memory a plan may take grows with the store only.
 pub const PAIRS_PER_ENTITY_MAX: usize = 16;
 
-/// Largest type whose vectors are compared each with each: 2,048 entities are two million cosines, a tenth of a second.
-pub const NEAREST_TYPE_SIZE_MAX: usize = 2_048;
+/// Largest type whose vectors are compared each with each: 1,024 entities are half a million cosines, a twentieth of a
+/// second on one core.
+pub const NEAREST_TYPE_SIZE_MAX: usize = 1_024;
 
 /// Most cosines spent on nearest neighbours over all types, smallest types first.
-pub const NEAREST_COSINES_MAX: usize = 8_000_000;
+pub const NEAREST_COSINES_MAX: usize = 2_000_000;
 
 /// Most numbers held for nearest neighbours over all types: 64 MiB of vectors.
 pub const NEAREST_FLOATS_MAX: usize = 16 << 20;

@@ -23,23 +23,16 @@ pub(super) struct Vectors {
 
 #[derive(Clone, Copy, Debug)]
 enum Slot {
+    NotNeeded,
     Empty,
     NoDirection,
-    At {
-        start: usize,
-        length: usize,
-        inverse_norm: f32,
-    },
+    At { start: usize, length: usize, inverse_norm: f32 },
 }
 
 impl Vectors {
     /// Room for the vectors of `needed`, which is sorted and holds only entities that have one.
     pub(super) fn for_ranks(needed: Vec<u32>) -> Self {
-        Self {
-            slots: vec![Slot::Empty; needed.len()],
-            needed,
-            numbers: Vec::new(),
-        }
+        Self { slots: vec![Slot::Empty; needed.len()], needed, numbers: Vec::new() }
     }
 
     pub(super) fn needed(&self) -> &[u32] {
@@ -59,11 +52,7 @@ impl Vectors {
             Some(inverse_norm) => {
                 let start = self.numbers.len();
                 self.numbers.extend_from_slice(vector);
-                Slot::At {
-                    start,
-                    length: vector.len(),
-                    inverse_norm,
-                }
+                Slot::At { start, length: vector.len(), inverse_norm }
             }
         };
     }
@@ -73,16 +62,11 @@ impl Vectors {
     }
 
     pub(super) fn without_direction_count(&self) -> u64 {
-        self.slots
-            .iter()
-            .filter(|slot| matches!(slot, Slot::NoDirection))
-            .count() as u64
+        self.slots.iter().filter(|slot| matches!(slot, Slot::NoDirection)).count() as u64
     }
 
     fn slot(&self, rank: u32) -> Slot {
-        self.needed
-            .binary_search(&rank)
-            .map_or(Slot::Empty, |at| self.slots[at])
+        self.needed.binary_search(&rank).map_or(Slot::NotNeeded, |at| self.slots[at])
     }
 
     /// The cosine of two entities, or why there is none.
@@ -95,32 +79,25 @@ impl Vectors {
             return CosineEvidence::NotScored(NotScored::DifferentModel);
         }
         match (self.slot(left), self.slot(right)) {
+            (Slot::NotNeeded, _) | (_, Slot::NotNeeded) => CosineEvidence::NotScored(NotScored::NotNeeded),
             (Slot::Empty, _) | (_, Slot::Empty) => CosineEvidence::NotScored(NotScored::Absent),
             (Slot::NoDirection, _) | (_, Slot::NoDirection) => CosineEvidence::NotScored(NotScored::NoDirection),
-            (one, other) => self.score(one, other).map_or(
-                CosineEvidence::NotScored(NotScored::NoDirection),
-                CosineEvidence::Scored,
-            ),
+            (one, other) => {
+                self.score(one, other).map_or(CosineEvidence::NotScored(NotScored::NoDirection), CosineEvidence::Scored)
+            }
         }
     }
 
     fn score(&self, left: Slot, right: Slot) -> Option<Score> {
-        let (
-            Slot::At {
-                start: a,
-                length: n,
-                inverse_norm: x,
-            },
-            Slot::At {
-                start: b,
-                length: m,
-                inverse_norm: y,
-            },
-        ) = (left, right)
-        else {
-            return None;
-        };
-        Some(cosine(&self.numbers[a..a + n], x, &self.numbers[b..b + m], y))
+        let ((left, left_norm), (right, right_norm)) = (self.numbers_of(left)?, self.numbers_of(right)?);
+        Some(cosine(left, left_norm, right, right_norm))
+    }
+
+    fn numbers_of(&self, slot: Slot) -> Option<(&[f32], f32)> {
+        match slot {
+            Slot::At { start, length, inverse_norm } => Some((&self.numbers[start..start + length], inverse_norm)),
+            Slot::NotNeeded | Slot::Empty | Slot::NoDirection => None,
+        }
     }
 
     /// The pairs of one group whose cosine reaches the threshold, for each member its nearest ones.
@@ -166,10 +143,8 @@ pub(super) fn nearest_groups(world: &World) -> NearestGroups {
         .filter(|(_, kind, _)| *kind != 0)
         .collect();
     keyed.par_sort_unstable();
-    let mut groups: Vec<&[(u32, u32, u32)]> = keyed
-        .chunk_by(|a, b| (a.0, a.1) == (b.0, b.1))
-        .filter(|group| group.len() > 1)
-        .collect();
+    let mut groups: Vec<&[(u32, u32, u32)]> =
+        keyed.chunk_by(|a, b| (a.0, a.1) == (b.0, b.1)).filter(|group| group.len() > 1).collect();
     groups.sort_by_key(|group| (group.len(), group[0]));
     let mut nearest = NearestGroups::default();
     let (mut cosines, mut floats) = (0, 0);

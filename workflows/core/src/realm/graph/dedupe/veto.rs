@@ -56,18 +56,12 @@ pub(super) fn name_vetoes(left: &NameFacts, right: &NameFacts, names: &NameMatch
     let series = left.marks.has(Marks::ROMAN_END) || right.marks.has(Marks::ROMAN_END);
     let series_differs = numbers_differ && series && left.digits == right.digits;
     vetoes.insert_if(numbers_differ && !series_differs, Veto::DifferentNumbers);
-    vetoes.insert_if(
-        series_differs || left.generation != right.generation,
-        Veto::GenerationalSuffix,
-    );
+    vetoes.insert_if(series_differs || left.generation != right.generation, Veto::GenerationalSuffix);
     let letters = left.marks.has(Marks::LETTER_END) && right.marks.has(Marks::LETTER_END);
-    let own_words = names.left_only > 0 && names.right_only > 0;
-    vetoes.insert_if(letters && own_words && names.equal_words > 0, Veto::DifferentLetter);
+    let own_words = names.words.left_only > 0 && names.words.right_only > 0;
+    vetoes.insert_if(letters && own_words && names.words.equal_words > 0, Veto::DifferentLetter);
     let forms = left.countries != 0 && right.countries != 0 && left.countries & right.countries == 0;
-    vetoes.insert_if(
-        forms && names.relation <= NameRelation::Extended,
-        Veto::DifferentLegalForm,
-    );
+    vetoes.insert_if(forms && names.relation <= NameRelation::Extended, Veto::DifferentLegalForm);
     vetoes
 }
 

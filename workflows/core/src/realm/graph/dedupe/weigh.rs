@@ -5,7 +5,7 @@
 use super::block::Pair;
 use super::compare::{NameMatch, compare};
 use super::input::counted;
-use super::name::{Kind, NameFacts};
+use super::name::{Kind, Marks, NameFacts};
 use super::plan::{
     AttributeEvidence, CosineEvidence, NameEvidence, NameKey, NeighbourEvidence, PairEvidence, Rule, Score,
     SharedEvidence, Veto,
@@ -47,13 +47,7 @@ impl<'a> Scale<'a> {
         verdicts: &'a [([u8; 16], [u8; 16])],
     ) -> Self {
         let thresholds = world.types.iter().map(|name| settings.threshold(name)).collect();
-        Self {
-            world,
-            vectors,
-            expansions,
-            verdicts,
-            thresholds,
-        }
+        Self { world, vectors, expansions, verdicts, thresholds }
     }
 
     /// The threshold of an entity's type.
@@ -64,14 +58,7 @@ impl<'a> Scale<'a> {
     /// Weighs one pair.
     pub(super) fn weigh(&self, (left, right): Pair) -> Weighed {
         let (facts, vetoes, cosine) = self.facts((left, right));
-        Weighed {
-            left,
-            right,
-            names: facts.names,
-            vetoes,
-            cosine,
-            rule: rule::decide(&facts),
-        }
+        Weighed { left, right, names: facts.names, vetoes, cosine, rule: rule::decide(&facts) }
     }
 
     fn facts(&self, (left, right): Pair) -> (Facts, VetoSet, CosineEvidence) {
@@ -92,9 +79,13 @@ impl<'a> Scale<'a> {
             names,
             vetoed: !vetoes.is_empty(),
             letters: left_facts.core_letters.min(right_facts.core_letters),
+            only_article: left_facts.countries | right_facts.countries == 0
+                && left_facts.marks.has(Marks::ARTICLE) != right_facts.marks.has(Marks::ARTICLE),
             cosine: cosine.score(),
             threshold: self.threshold(left),
             supports,
+            bare_title: left_facts.content_count.min(right_facts.content_count) < 2
+                && left_facts.marks.has(Marks::TITLED) != right_facts.marks.has(Marks::TITLED),
             linked: neighbours.linked,
             only_expansion: names.keys.has(NameKey::Acronym) && self.expansions.is_only(world, left, right),
         };
@@ -102,21 +93,14 @@ impl<'a> Scale<'a> {
     }
 
     fn attributes(&self, left: u32, right: u32) -> AttributeEvidence {
-        let (left, right) = (
-            self.world.attributes.row(left as usize),
-            self.world.attributes.row(right as usize),
-        );
+        let (left, right) = (self.world.attributes.row(left as usize), self.world.attributes.row(right as usize));
         let mut evidence = AttributeEvidence::default();
         for one in left {
-            let key = one >> 32;
-            let start = right.partition_point(|other| other >> 32 < key);
-            let mut same_key = right[start..].iter().take_while(|other| *other >> 32 == key).peekable();
-            if same_key.peek().is_none() {
-                continue;
-            }
-            if same_key.any(|other| other == one) {
+            let start = right.partition_point(|other| other.key < one.key);
+            let others = || right[start..].iter().take_while(|other| other.key == one.key);
+            if others().any(|other| other.value == one.value) {
                 evidence.shared += 1;
-            } else {
+            } else if others().next().is_some() && others().all(|other| other.contradicts(*one)) {
                 evidence.conflicting += 1;
             }
         }
@@ -124,17 +108,11 @@ impl<'a> Scale<'a> {
     }
 
     fn shared_chunks(&self, left: u32, right: u32) -> u32 {
-        counted(shared_count(
-            self.world.chunks.row(left as usize),
-            self.world.chunks.row(right as usize),
-        ))
+        counted(shared_count(self.world.chunks.row(left as usize), self.world.chunks.row(right as usize)))
     }
 
     fn has_verdict(&self, left: u32, right: u32) -> bool {
-        let keys = (
-            self.world.verdict_keys[left as usize],
-            self.world.verdict_keys[right as usize],
-        );
+        let keys = (self.world.verdict_keys[left as usize], self.world.verdict_keys[right as usize]);
         let (Some(one), Some(other)) = keys else { return false };
         self.verdicts.binary_search(&(one.min(other), one.max(other))).is_ok()
     }
@@ -147,10 +125,7 @@ impl<'a> Scale<'a> {
         let mut keys = pair.names.keys;
         keys.insert_if(shares_prefix(world, left, right), NameKey::TokenPrefix);
         let lengths = |rows: &crate::algo::ragged::Ragged<u64>| {
-            (
-                counted(rows.row(left as usize).len()),
-                counted(rows.row(right as usize).len()),
-            )
+            (counted(rows.row(left as usize).len()), counted(rows.row(right as usize).len()))
         };
         let chunks = lengths(&world.chunks);
         let neighbours: NeighbourEvidence = world.neighbourhood.compare(left, right);
@@ -160,18 +135,14 @@ impl<'a> Scale<'a> {
             names: NameEvidence {
                 keys: keys.list(),
                 relation: pair.names.relation,
-                similarity: pair.names.similarity,
-                left_only: pair.names.left_only,
-                right_only: pair.names.right_only,
+                similarity: pair.names.words.similarity,
+                left_only: pair.names.words.left_only,
+                right_only: pair.names.words.right_only,
             },
             cosine: pair.cosine,
             attributes: self.attributes(left, right),
             neighbours,
-            chunks: SharedEvidence {
-                shared: self.shared_chunks(left, right),
-                left: chunks.0,
-                right: chunks.1,
-            },
+            chunks: SharedEvidence { shared: self.shared_chunks(left, right), left: chunks.0, right: chunks.1 },
             rule: pair.rule,
             vetoes: pair.vetoes.list(),
             missing: rule::missing(&facts, pair.rule),
@@ -183,9 +154,7 @@ impl<'a> Scale<'a> {
 fn shares_prefix(world: &World, left: u32, right: u32) -> bool {
     let beginning = |word| {
         let text: &str = world.text(word);
-        text.char_indices()
-            .nth(2)
-            .map(|(at, last)| &text[..at + last.len_utf8()])
+        text.char_indices().nth(2).map(|(at, last)| &text[..at + last.len_utf8()])
     };
     let (left, right) = (world.words.row(left as usize), world.words.row(right as usize));
     left.iter().filter(|word| word.kind == Kind::Word).any(|word| {
@@ -221,11 +190,8 @@ impl Expansions {
         spelled.retain(|(key, _)| wanted.binary_search(key).is_ok());
         spelled.sort_unstable();
         spelled.dedup();
-        let only = spelled
-            .chunk_by(|a, b| a.0 == b.0)
-            .filter(|names| names.len() == 1)
-            .map(|names| names[0].0)
-            .collect();
+        let only =
+            spelled.chunk_by(|a, b| a.0 == b.0).filter(|names| names.len() == 1).map(|names| names[0].0).collect();
         Self { only }
     }
 

@@ -8,10 +8,11 @@ use rayon::prelude::*;
 use uuid::Uuid;
 
 use super::DedupeError;
-use super::input::{Claim, Columns, FedEdge, counted};
+use super::input::{Attribute, Claim, Columns, FedEdge, counted};
 use super::lexicon;
-use super::name::{Kind, NameFacts, Reader, StoredToken};
+use super::name::{Kind, NameFacts, StoredToken};
 use super::neighbourhood::Neighbourhood;
+use super::reader::Reader;
 use super::settings::ENTITIES_MAX;
 use crate::algo::ragged::Ragged;
 use crate::algo::stable_hash::{hash_bytes, hash_number};
@@ -34,8 +35,12 @@ pub(super) struct Word {
     pub(super) kind: Kind,
     /// How rare the word is among all names, in bits: 1 for everybody's word.
     pub(super) weight: u8,
-    /// Whether a letter is a syllable or a word in its script.
-    pub(super) ideographic: bool,
+    /// Whether it only ever matches as a whole.
+    pub(super) solid: bool,
+    /// Whether it is a short word in capitals.
+    pub(super) acronym: bool,
+    /// Whether it makes a name that of a branch.
+    pub(super) narrowing: bool,
 }
 
 /// Everything known about the entities of a namespace.
@@ -52,11 +57,13 @@ pub(super) struct World {
     pub(super) facts: Vec<NameFacts>,
     pub(super) words: Ragged<Word>,
     arena: String,
+    /// Where the folded name of an entity begins in the arena, and where the last one ends.
+    name_starts: Vec<u32>,
     /// Hash of the exact name and type.
     pub(super) exact: Vec<u64>,
     /// Hash of the lower-cased name and type.
     pub(super) lower: Vec<u64>,
-    pub(super) attributes: Ragged<u64>,
+    pub(super) attributes: Ragged<Attribute>,
     pub(super) chunks: Ragged<u64>,
     pub(super) in_scope: Vec<bool>,
     pub(super) claims: Vec<Option<Claim>>,
@@ -66,11 +73,9 @@ pub(super) struct World {
 
 impl World {
     /// Sorts and reads everything that was fed.
-    pub(super) fn build(columns: Columns, edges: &[FedEdge], claims: &[(Uuid, Claim)]) -> Result<Self, DedupeError> {
+    pub(super) fn build(columns: &Columns, edges: &[FedEdge], claims: &[(Uuid, Claim)]) -> Result<Self, DedupeError> {
         if columns.ids.len() > ENTITIES_MAX {
-            return Err(DedupeError::TooManyEntities {
-                entities_max: ENTITIES_MAX,
-            });
+            return Err(DedupeError::TooManyEntities { entities_max: ENTITIES_MAX });
         }
         let mut order: Vec<u32> = (0..counted(columns.ids.len())).collect();
         order.par_sort_unstable_by_key(|&row| columns.ids[row as usize]);
@@ -78,8 +83,8 @@ impl World {
         if let Some(twice) = ids.windows(2).find(|pair| pair[0] == pair[1]) {
             return Err(DedupeError::FedTwice { id: twice[0] });
         }
-        let (types, type_of) = ranked_types(&columns, &order);
-        let names = read_names(&columns, &order, &types, &type_of);
+        let (types, type_of) = ranked_types(columns, &order);
+        let names = read_names(columns, &order, &types, &type_of);
         let index = IdIndex::new(&ids);
         let neighbourhood = Neighbourhood::build(edges, &index, &ids, &names.facts, &type_of);
         let mut dimensions = vec![0; columns.models.len() + 1];
@@ -96,6 +101,7 @@ impl World {
             facts: names.facts,
             words: names.words,
             arena: names.arena,
+            name_starts: names.name_starts,
             exact: names.exact,
             lower: names.lower,
             attributes: columns.attributes.reordered(&order),
@@ -123,6 +129,11 @@ impl World {
         &self.arena[word.start as usize..word.start as usize + usize::from(word.length)]
     }
 
+    /// All letters of a name, without spacing and punctuation.
+    pub(super) fn folded_text(&self, rank: u32) -> &str {
+        &self.arena[self.name_starts[rank as usize] as usize..self.name_starts[rank as usize + 1] as usize]
+    }
+
     /// The order in which an oversized block is sampled: by a hash of the id, so that no spelling is preferred.
     pub(super) fn sample_order(&self, rank: u32) -> u64 {
         hash_bytes(SAMPLE_SEED, self.ids[rank as usize].as_bytes())
@@ -144,11 +155,8 @@ pub(super) struct IdIndex {
 
 impl IdIndex {
     fn new(ids: &[Uuid]) -> Self {
-        let mut slots: Vec<(u64, u32)> = ids
-            .iter()
-            .enumerate()
-            .map(|(rank, id)| (hash_bytes(INDEX_SEED, id.as_bytes()), counted(rank)))
-            .collect();
+        let mut slots: Vec<(u64, u32)> =
+            ids.iter().enumerate().map(|(rank, id)| (hash_bytes(INDEX_SEED, id.as_bytes()), counted(rank))).collect();
         slots.par_sort_unstable();
         let bits = ids.len().next_power_of_two().trailing_zeros().max(1);
         let shift = u64::BITS - bits;
@@ -171,10 +179,7 @@ impl IdIndex {
         let hash = hash_bytes(INDEX_SEED, id.as_bytes());
         let bucket = Self::bucket(hash, self.shift);
         let range = self.buckets[bucket] as usize..self.buckets[bucket + 1] as usize;
-        self.slots[range]
-            .iter()
-            .find(|(slot, rank)| *slot == hash && ids[*rank as usize] == *id)
-            .map(|(_, rank)| *rank)
+        self.slots[range].iter().find(|(slot, rank)| *slot == hash && ids[*rank as usize] == *id).map(|(_, rank)| *rank)
     }
 }
 
@@ -188,10 +193,7 @@ fn ranked_types(columns: &Columns, order: &[u32]) -> (Vec<String>, Vec<u32>) {
     for (rank, number) in columns.types.values().enumerate() {
         renumbered[*number as usize] = counted(rank);
     }
-    let type_of = order
-        .iter()
-        .map(|&row| renumbered[columns.type_numbers[row as usize] as usize])
-        .collect();
+    let type_of = order.iter().map(|&row| renumbered[columns.type_numbers[row as usize] as usize]).collect();
     (columns.types.keys().cloned().collect(), type_of)
 }
 
@@ -212,6 +214,7 @@ struct ReadNames {
     facts: Vec<NameFacts>,
     words: Ragged<Word>,
     arena: String,
+    name_starts: Vec<u32>,
     exact: Vec<u64>,
     lower: Vec<u64>,
 }
@@ -222,6 +225,7 @@ struct NameBatch {
     facts: Vec<NameFacts>,
     tokens: Ragged<StoredToken>,
     arena: String,
+    name_starts: Vec<u32>,
     exact: Vec<u64>,
     lower: Vec<u64>,
 }
@@ -237,18 +241,12 @@ fn read_names(columns: &Columns, order: &[u32], types: &[String], type_of: &[u32
             let name = columns.names.get(order[rank] as usize);
             let entity_type = type_of[rank];
             tokens.clear();
+            batch.name_starts.push(counted(batch.arena.len()));
             let facts = reader.read(name, persons[entity_type as usize], &mut batch.arena, &mut tokens);
             batch.facts.push(facts);
-            batch
-                .tokens
-                .push(tokens.iter().copied().filter(|token| token.kind.is_content()));
-            batch
-                .exact
-                .push(typed(entity_type, hash_bytes(EXACT_SEED, name.as_bytes())));
-            batch.lower.push(typed(
-                entity_type,
-                hash_bytes(EXACT_SEED, reader.lower(name).as_bytes()),
-            ));
+            batch.tokens.push(tokens.iter().copied().filter(|token| token.kind.is_content()));
+            batch.exact.push(typed(entity_type, hash_bytes(EXACT_SEED, name.as_bytes())));
+            batch.lower.push(typed(entity_type, hash_bytes(EXACT_SEED, reader.lower(name).as_bytes())));
         }
         batch
     };
@@ -267,6 +265,7 @@ fn joined(batches: Vec<NameBatch>) -> ReadNames {
         facts: Vec::new(),
         words: Ragged::default(),
         arena: String::new(),
+        name_starts: Vec::new(),
         exact: Vec::new(),
         lower: Vec::new(),
     };
@@ -279,16 +278,24 @@ fn joined(batches: Vec<NameBatch>) -> ReadNames {
                 length: token.length,
                 kind: token.kind,
                 weight: rarity.weight(token.hash),
-                ideographic: token.is_ideographic(),
+                solid: token.is_solid(),
+                acronym: token.is_acronym(),
+                narrowing: token.narrowing,
             }));
         }
+        names.name_starts.extend(batch.name_starts.iter().map(|start| base + start));
         names.arena.push_str(&batch.arena);
         names.facts.extend(batch.facts);
         names.exact.extend(batch.exact);
         names.lower.extend(batch.lower);
     }
+    names.name_starts.push(counted(names.arena.len()));
     names
 }
+
+/// What every word weighs at least, in halvings: in a small store, where a word is in half of the names or in one of
+/// four, words should still weigh about the same.
+const RARITY_BASE: u32 = 3;
 
 /// How rare each word is: the number of halvings from all names to those that hold it.
 struct Rarity {
@@ -300,20 +307,13 @@ impl Rarity {
     fn of(batches: &[NameBatch]) -> Self {
         let mut all: Vec<u64> = batches
             .iter()
-            .flat_map(|batch| {
-                (0..batch.tokens.len())
-                    .flat_map(|row| batch.tokens.row(row))
-                    .map(|token| token.hash)
-            })
+            .flat_map(|batch| (0..batch.tokens.len()).flat_map(|row| batch.tokens.row(row)).map(|token| token.hash))
             .collect();
         all.par_sort_unstable();
         let names: usize = batches.iter().map(|batch| batch.facts.len()).sum();
-        let mut rarity = Self {
-            hashes: Vec::new(),
-            weights: Vec::new(),
-        };
+        let mut rarity = Self { hashes: Vec::new(), weights: Vec::new() };
         for group in all.chunk_by(|a, b| a == b) {
-            let halvings = (names / group.len()).max(1).ilog2() + 1;
+            let halvings = (names / group.len()).max(1).ilog2() + RARITY_BASE;
             rarity.hashes.push(group[0]);
             rarity.weights.push(u8::try_from(halvings).unwrap_or(u8::MAX));
         }

@@ -1,0 +1,3 @@
+//! Where reports go.
+
+pub mod file;

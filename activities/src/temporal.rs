@@ -1,0 +1,142 @@
+//! The activity bodies as a Temporal worker runs them: failures with their type and whether they are tried again, signs of
+//! life, and nothing else.
+
+#![expect(missing_docs, reason = "the SDK's macros generate the markers")]
+
+use std::future::Future;
+use std::sync::Arc;
+use std::time::Duration;
+
+use dream_core::failure::Failure;
+use dream_workflows::activities::markers;
+use dream_workflows::contract::{
+    Applied, ApplyStretch, Begin, Begun, Look, Namespaces, NamespacesPage, Part, PartDone, Report, Reported,
+    RequestCall, RequestDone, RunRef, Sealed, SettleReview, Swept, UndoInput, Undone,
+};
+use temporalio_macros::activities;
+use temporalio_sdk::ApplicationFailure;
+use temporalio_sdk::activities::{ActivityContext, ActivityError};
+
+use crate::world::World;
+
+/// How often a long activity gives a sign of life; an engine gives it up after six of them.
+const SIGN_OF_LIFE_EVERY: Duration = Duration::from_secs(5);
+
+/// The activities of a worker.
+pub struct Activities {
+    /// What they have at hand.
+    pub world: Arc<World>,
+}
+
+fn engine_error(failure: &Failure) -> ActivityError {
+    tracing::warn!(code = %failure.code, kind = failure.code.name(), "an activity failed: {failure}");
+    let failure = ApplicationFailure::builder(failure.to_string())
+        .type_name(failure.code.name().to_owned())
+        .non_retryable(!failure.code.is_retryable())
+        .build();
+    ActivityError::application(failure)
+}
+
+/// Works and gives signs of life beside.
+async fn alive<T>(context: &ActivityContext, work: impl Future<Output = Result<T, Failure>>) -> Result<T, ActivityError> {
+    let signs = async {
+        loop {
+            tokio::time::sleep(SIGN_OF_LIFE_EVERY).await;
+            // A sign that cannot be given is the engine's to notice.
+            let _given = context.record_heartbeat(()).await;
+        }
+    };
+    tokio::select! {
+        done = work => done.map_err(|failure| engine_error(&failure)),
+        () = signs => unreachable!("signs of life do not end"),
+    }
+}
+
+fn done<T>(outcome: Result<T, Failure>) -> Result<T, ActivityError> {
+    outcome.map_err(|failure| engine_error(&failure))
+}
+
+#[activities]
+impl Activities {
+    #[activity(definition = markers::Begin)]
+    pub async fn begin(self: Arc<Self>, _context: ActivityContext, call: Begin) -> Result<Begun, ActivityError> {
+        done(crate::begin::begin(&self.world, call).await)
+    }
+
+    #[activity(definition = markers::Audit)]
+    pub async fn audit(self: Arc<Self>, context: ActivityContext, part: Part) -> Result<PartDone, ActivityError> {
+        alive(&context, crate::audit::audit(&self.world, part)).await
+    }
+
+    #[activity(definition = markers::Plan)]
+    pub async fn plan(self: Arc<Self>, context: ActivityContext, part: Part) -> Result<PartDone, ActivityError> {
+        alive(&context, crate::plan::plan(&self.world, part)).await
+    }
+
+    #[activity(definition = markers::Seal)]
+    pub async fn seal(self: Arc<Self>, context: ActivityContext, run: RunRef) -> Result<Sealed, ActivityError> {
+        alive(&context, crate::seal::seal(&self.world, run)).await
+    }
+
+    #[activity(definition = markers::Prepare)]
+    pub async fn prepare(self: Arc<Self>, context: ActivityContext, run: RunRef) -> Result<PartDone, ActivityError> {
+        alive(&context, crate::embed::prepare(&self.world, run)).await
+    }
+
+    #[activity(definition = markers::ParkForReview)]
+    pub async fn park_for_review(self: Arc<Self>, _context: ActivityContext, run: RunRef) -> Result<(), ActivityError> {
+        done(crate::requests::park_for_review(&self.world, run).await)
+    }
+
+    #[activity(definition = markers::Look)]
+    pub async fn look(self: Arc<Self>, _context: ActivityContext, run: RunRef) -> Result<Look, ActivityError> {
+        done(crate::requests::look(&self.world, run).await)
+    }
+
+    #[activity(definition = markers::RecordRequest)]
+    pub async fn record_request(
+        self: Arc<Self>,
+        _context: ActivityContext,
+        call: RequestCall,
+    ) -> Result<RequestDone, ActivityError> {
+        done(crate::requests::record_request(&self.world, call).await)
+    }
+
+    #[activity(definition = markers::SettleReview)]
+    pub async fn settle_review(
+        self: Arc<Self>,
+        context: ActivityContext,
+        call: SettleReview,
+    ) -> Result<(), ActivityError> {
+        alive(&context, crate::requests::settle_review(&self.world, call)).await
+    }
+
+    #[activity(definition = markers::Apply)]
+    pub async fn apply(self: Arc<Self>, context: ActivityContext, call: ApplyStretch) -> Result<Applied, ActivityError> {
+        alive(&context, crate::apply::apply(&self.world, call, &|_seq| {})).await
+    }
+
+    #[activity(definition = markers::Report)]
+    pub async fn report(self: Arc<Self>, context: ActivityContext, call: Report) -> Result<Reported, ActivityError> {
+        alive(&context, crate::report::report(&self.world, call)).await
+    }
+
+    #[activity(definition = markers::Undo)]
+    pub async fn undo(self: Arc<Self>, context: ActivityContext, input: UndoInput) -> Result<Undone, ActivityError> {
+        alive(&context, crate::undo::undo(&self.world, input)).await
+    }
+
+    #[activity(definition = markers::Sweep)]
+    pub async fn sweep(self: Arc<Self>, context: ActivityContext, store: String) -> Result<Swept, ActivityError> {
+        alive(&context, crate::sweep::sweep(&self.world, &store)).await
+    }
+
+    #[activity(definition = markers::Namespaces)]
+    pub async fn namespaces(
+        self: Arc<Self>,
+        _context: ActivityContext,
+        call: Namespaces,
+    ) -> Result<NamespacesPage, ActivityError> {
+        done(crate::begin::namespaces(&self.world, call).await)
+    }
+}

@@ -1,0 +1,147 @@
+//! The command line: one command, one file. The doc comments are the manual.
+
+mod config;
+mod control;
+mod demo;
+mod doctor;
+mod export;
+mod history;
+mod import;
+mod migrate;
+mod names;
+mod plan;
+mod report;
+mod review;
+mod run;
+mod show;
+mod sweep;
+mod undo;
+mod worker;
+
+use std::path::PathBuf;
+
+use clap::{Parser, Subcommand};
+
+use crate::config::Config;
+use crate::exit::Exit;
+
+/// The slow pass at night over what agents remembered by day: it audits, plans consolidation, applies it with undo, and
+/// reports.
+#[derive(Debug, Parser)]
+#[command(version, arg_required_else_help = true)]
+pub(crate) struct Cli {
+    /// Configuration file; `dream.toml` in the current folder if there is one.
+    #[arg(long, global = true, env = "DREAM_CONFIG")]
+    config: Option<PathBuf>,
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Shows what a dream does, on a sample made for it.
+    Demo(demo::Demo),
+    /// Dreams over a namespace.
+    #[command(subcommand)]
+    Run(run::Run),
+    /// Shows the sealed plan of a run.
+    Plan(plan::Plan),
+    /// Lists runs, newest first.
+    History(history::History),
+    /// Says where a run stands.
+    Status(history::Status),
+    /// Takes a run, or one op of it, back.
+    Undo(undo::Undo),
+    /// Shows the report of a run.
+    Report(report::Report),
+    /// Shows what a run changed, cell by cell.
+    Diff(report::Diff),
+    /// Shows a row, now or as it was.
+    #[command(subcommand)]
+    Show(show::Show),
+    /// Shows a plan that waits for a review with its evidence, and takes a word on single ops.
+    Review(review::Review),
+    /// Lets a reviewed plan be carried out.
+    Approve(review::Approve),
+    /// Rejects a plan; what is rejected is not proposed again.
+    Reject(review::Reject),
+    /// Stops a run at its next group; what it did stays and can be undone.
+    Cancel(control::Cancel),
+    /// Lets a run wait at its next group.
+    Pause(control::Pause),
+    /// Lets a paused run go on.
+    Unpause(control::Unpause),
+    /// Sets the kill switch: nothing is applied until `dream go`.
+    Stop(control::Stop),
+    /// Lifts the kill switch.
+    Go(control::Go),
+    /// Lists the namespaces of a store.
+    Namespaces(sweep::Namespaces),
+    /// Creates the tables of Dream Worker in a store.
+    Migrate(migrate::Migrate),
+    /// Imports memories from a file.
+    #[command(subcommand)]
+    Import(import::Import),
+    /// Exports memories to a file.
+    #[command(subcommand)]
+    Export(export::Export),
+    /// Deletes runs that are too old, or too many, with their reports and undo records.
+    Sweep(sweep::Sweep),
+    /// Looks at everything a dream needs and says what is wrong.
+    Doctor(doctor::Doctor),
+    /// Shows the configuration.
+    #[command(subcommand)]
+    Config(config::ConfigCommand),
+    /// Works for a Temporal server until it is told to stop.
+    Worker(worker::Worker),
+}
+
+/// Runs a command.
+pub(crate) async fn dispatch(cli: Cli) -> anyhow::Result<Exit> {
+    let config = Config::load(cli.config.as_deref())?;
+    match cli.command {
+        Command::Demo(command) => command.run(config).await,
+        Command::Run(command) => command.run(config).await,
+        Command::Config(command) => command.run(&config),
+        Command::Plan(command) => command.run(&config).await,
+        Command::History(command) => command.run(&config).await,
+        Command::Status(command) => command.run(&config).await,
+        Command::Undo(command) => command.run(&config).await,
+        Command::Report(command) => command.run(&config).await,
+        Command::Diff(command) => command.run(&config).await,
+        Command::Show(command) => command.run(&config).await,
+        Command::Review(command) => command.run(&config).await,
+        Command::Approve(command) => command.run(&config).await,
+        Command::Reject(command) => command.run(&config).await,
+        Command::Cancel(command) => command.run(&config).await,
+        Command::Pause(command) => command.run(&config).await,
+        Command::Unpause(command) => command.run(&config).await,
+        Command::Stop(command) => command.run(&config).await,
+        Command::Go(command) => command.run(&config).await,
+        Command::Namespaces(command) => command.run(&config).await,
+        Command::Migrate(command) => command.run(&config).await,
+        Command::Import(command) => command.run(&config).await,
+        Command::Export(command) => command.run(&config).await,
+        Command::Sweep(command) => command.run(&config).await,
+        Command::Doctor(command) => command.run(&config).await,
+        Command::Worker(command) => command.run(&config).await,
+    }
+}
+
+/// Which store a command works on.
+#[derive(Clone, Debug, clap::Args)]
+pub(crate) struct StoreArg {
+    /// A store: its name in the configuration, `postgres://…`, or the path of an SQLite file.
+    #[arg(long, env = "DREAM_STORE", hide_env_values = true)]
+    store: Option<String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    #[test]
+    fn the_manual_is_consistent() {
+        super::Cli::command().debug_assert();
+    }
+}

@@ -1,0 +1,109 @@
+//! `dream config`
+
+use clap::{Args, Subcommand};
+use dream_core::settings::KNOBS;
+use serde_json::json;
+
+use crate::config::Config;
+use crate::exit::Exit;
+use crate::{engine, term};
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum ConfigCommand {
+    /// Shows every value and where it comes from.
+    Show(Show),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Show {
+    /// Answers as JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+impl ConfigCommand {
+    pub(crate) fn run(self, config: &Config) -> anyhow::Result<Exit> {
+        let Self::Show(show) = self;
+        let rows = rows(config);
+        if show.json {
+            let values: Vec<_> = rows
+                .iter()
+                .map(|row| json!({ "name": row[0], "value": row[1], "origin": row[2] }))
+                .collect();
+            term::json(&values)?;
+        } else {
+            term::table(&["name", "value", "from"], &rows);
+        }
+        Ok(Exit::Done)
+    }
+}
+
+fn rows(config: &Config) -> Vec<Vec<String>> {
+    let mut rows: Vec<Vec<String>> = KNOBS
+        .iter()
+        .map(|knob| {
+            let origin = config.origins.get(knob.name).map(ToString::to_string).unwrap_or_default();
+            vec![knob.name.to_owned(), config.settings.get(knob), origin]
+        })
+        .collect();
+    for (name, store) in &config.stores {
+        let url = without_password(&store.value.url);
+        rows.push(vec![format!("stores.{name}.url"), url, store.origin.to_string()]);
+        if let Some(graph) = &store.value.graph_url {
+            rows.push(vec![format!("stores.{name}.graph_url"), without_password(graph), store.origin.to_string()]);
+        }
+    }
+    rows.push(vec![
+        "reports".to_owned(),
+        config.reports.value.display().to_string(),
+        config.reports.origin.to_string(),
+    ]);
+    if let Some(embedder) = &config.embedder {
+        let value = format!("{} at {}", embedder.value.model, without_password(&embedder.value.base_url));
+        rows.push(vec!["embedder".to_owned(), value, embedder.origin.to_string()]);
+    }
+    let temporal = std::env::var("TEMPORAL_ADDRESS");
+    let origin = if temporal.is_ok() { "environment TEMPORAL_ADDRESS" } else { "default" };
+    rows.push(vec!["temporal".to_owned(), temporal.unwrap_or_else(|_| "none".to_owned()), origin.to_owned()]);
+    rows.push(vec!["task_queue".to_owned(), engine::task_queue(), "environment DREAM_TASK_QUEUE or default".to_owned()]);
+    rows
+}
+
+/// An address without the password in it.
+pub(crate) fn without_password(url: &str) -> String {
+    let Some((scheme, rest)) = url.split_once("://") else { return url.to_owned() };
+    let authority_end = rest.find(['/', '?']).unwrap_or(rest.len());
+    let (authority, path) = rest.split_at(authority_end);
+    match authority.rsplit_once('@') {
+        Some((user, host)) => {
+            let user = user.split(':').next().unwrap_or_default();
+            format!("{scheme}://{user}:***@{host}{}", without_secrets(path))
+        }
+        None => format!("{scheme}://{authority}{}", without_secrets(path)),
+    }
+}
+
+/// Parameters of an address may hold a password too.
+fn without_secrets(path: &str) -> String {
+    match path.split_once('?') {
+        Some((path, _)) => format!("{path}?***"),
+        None => path.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_password_is_shown() {
+        for (url, expected) in [
+            ("postgres://me:secret@host:5432/db", "postgres://me:***@host:5432/db"),
+            ("postgres://me:sec@ret@host/db?password=secret", "postgres://me:***@host/db?***"),
+            ("postgres://host/db", "postgres://host/db"),
+            ("/a/b.db", "/a/b.db"),
+        ] {
+            assert_eq!(without_password(url), expected);
+        }
+    }
+}

@@ -1,0 +1,55 @@
+//! `dream export`
+
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::path::PathBuf;
+
+use anyhow::Context as _;
+use clap::{Args, Subcommand};
+use uuid::Uuid;
+
+use super::StoreArg;
+use crate::config::Config;
+use crate::exit::Exit;
+use crate::{term, transfer, wiring};
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Export {
+    /// Exports entities, relationships and chunks as JSON lines, in the form that import reads.
+    Graph(Graph),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Graph {
+    /// The namespace, by its stable id or its row id.
+    #[arg(long)]
+    namespace: Uuid,
+    /// Where to; the standard output if it is not said.
+    #[arg(long)]
+    out: Option<PathBuf>,
+    /// Leaves vectors out.
+    #[arg(long)]
+    without_embeddings: bool,
+    #[command(flatten)]
+    store: StoreArg,
+}
+
+impl Export {
+    pub(crate) async fn run(self, config: &Config) -> anyhow::Result<Exit> {
+        let Self::Graph(graph) = self;
+        let wanted = wiring::store_config(config, graph.store.store.as_deref());
+        let store = wiring::open(&wanted.url, false).await?;
+        let namespace = store.resolve_namespace(graph.namespace).await?;
+        let mut out: Box<dyn Write + Send> = match &graph.out {
+            Some(path) => {
+                let file = File::create(path).with_context(|| format!("{} cannot be written", path.display()))?;
+                Box::new(BufWriter::new(file))
+            }
+            None => Box::new(BufWriter::new(std::io::stdout())),
+        };
+        let lines =
+            transfer::export::export(store.as_ref(), namespace.id, !graph.without_embeddings, out.as_mut()).await?;
+        term::note(&format!("exported {lines} lines"));
+        Ok(Exit::Done)
+    }
+}

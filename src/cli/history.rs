@@ -1,0 +1,118 @@
+//! `dream history` and `dream status`
+
+use clap::Args;
+use dream_core::id::RunId;
+use dream_ports::run::{RunFilter, RunRecord};
+use uuid::Uuid;
+
+use super::StoreArg;
+use crate::config::Config;
+use crate::exit::Exit;
+use crate::{term, wiring};
+
+#[derive(Debug, Args)]
+pub(crate) struct History {
+    /// Only runs of this namespace.
+    #[arg(long)]
+    namespace: Option<Uuid>,
+    /// How many.
+    #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    limit: u32,
+    /// Answers as JSON.
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    store: StoreArg,
+}
+
+impl History {
+    pub(crate) async fn run(self, config: &Config) -> anyhow::Result<Exit> {
+        let wanted = wiring::store_config(config, self.store.store.as_deref());
+        let store = wiring::open(&wanted.url, false).await?;
+        let namespace = match self.namespace {
+            Some(id) => Some(store.resolve_namespace(id).await?.id),
+            None => None,
+        };
+        let runs = store.runs(&RunFilter { namespace, open_only: false, limit: self.limit }).await?;
+        if self.json {
+            term::json(&runs)?;
+        } else if runs.is_empty() {
+            term::note("no run yet");
+        } else {
+            let rows: Vec<Vec<String>> = runs.iter().map(row).collect();
+            term::table(&["run", "namespace", "mode", "state", "ops", "started", "took"], &rows);
+        }
+        Ok(if runs.is_empty() { Exit::Nothing } else { Exit::Done })
+    }
+}
+
+fn row(run: &RunRecord) -> Vec<String> {
+    let took = run.finished_at.unwrap_or(run.heartbeat_at).seconds_since(run.started_at);
+    vec![
+        run.run.to_string(),
+        run.stable_namespace.to_string(),
+        run.mode.to_string(),
+        run.state.to_string(),
+        run.ops_total.to_string(),
+        run.started_at.to_string()[..19].replace('T', " "),
+        format!("{took} s"),
+    ]
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Status {
+    /// The run; all that are not over if it is not said.
+    run: Option<Uuid>,
+    /// Answers as JSON.
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    store: StoreArg,
+}
+
+impl Status {
+    pub(crate) async fn run(self, config: &Config) -> anyhow::Result<Exit> {
+        let wanted = wiring::store_config(config, self.store.store.as_deref());
+        let store = wiring::open(&wanted.url, false).await?;
+        let Some(run) = self.run else {
+            let runs = store.runs(&RunFilter { namespace: None, open_only: true, limit: 1_000 }).await?;
+            for stop in store.stops().await? {
+                term::note(&format!("kill switch set at {} by {}: {}", stop.at, stop.by, stop.why));
+            }
+            if self.json {
+                term::json(&runs)?;
+            } else if runs.is_empty() {
+                term::note("no run is under way");
+            } else {
+                let rows: Vec<Vec<String>> = runs.iter().map(row).collect();
+                term::table(&["run", "namespace", "mode", "state", "ops", "started", "took"], &rows);
+            }
+            return Ok(Exit::Done);
+        };
+        let record = store.run(RunId(run)).await?;
+        let counts = store.counts(record.run).await?;
+        if self.json {
+            term::json(&serde_json::json!({ "run": record, "ops": counts }))?;
+            return Ok(Exit::Done);
+        }
+        let waiting = record.waiting_for.as_deref().map(|what| format!(", waiting for {what}")).unwrap_or_default();
+        term::line(&format!("run {} is {}{waiting}", record.run, record.state));
+        if let Some(hash) = &record.plan_hash {
+            term::line(&format!("plan {hash}, {} ops", record.ops_total));
+        }
+        let rows: Vec<Vec<String>> = counts
+            .iter()
+            .flat_map(|(kind, states)| {
+                states.iter().map(|(state, count)| vec![kind.to_string(), state.to_string(), count.to_string()])
+            })
+            .collect();
+        if !rows.is_empty() {
+            term::table(&["op", "state", "count"], &rows);
+        }
+        for skipped in &record.skip_reasons {
+            let count = skipped.count.map(|count| format!(" ({count})")).unwrap_or_default();
+            term::line(&format!("skipped {}: {}{count}", skipped.op_kind, skipped.reason));
+        }
+        Ok(Exit::Done)
+    }
+}

@@ -1,0 +1,104 @@
+//! `dream import`
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand, ValueEnum};
+use dream_core::failure::{Code, Failure};
+use dream_ports::transfer::OnNameClash;
+use uuid::Uuid;
+
+use super::StoreArg;
+use crate::config::Config;
+use crate::exit::Exit;
+use crate::transfer::import::{Importer, Outcome, Vectors, grouped};
+use crate::{term, wiring};
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Import {
+    /// Imports entities, relationships and chunks from JSON lines (docs/formats/import.md).
+    Graph(Graph),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Graph {
+    /// The file.
+    file: PathBuf,
+    /// The namespace, by its stable id; made if it does not exist.
+    #[arg(long)]
+    namespace: Uuid,
+    /// Vectors as little-endian 16-bit floats, in the order of the entity lines.
+    #[arg(long, requires_all = ["dimension", "model"])]
+    embeddings: Option<PathBuf>,
+    /// Numbers per vector.
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=16_000))]
+    dimension: Option<u32>,
+    /// The model that made the vectors.
+    #[arg(long)]
+    model: Option<String>,
+    /// What to do with an entity whose name and type exist under another id.
+    #[arg(long, value_enum, default_value_t = Clash::Skip)]
+    on_name_clash: Clash,
+    #[command(flatten)]
+    store: StoreArg,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Clash {
+    /// Report it and leave it out.
+    Skip,
+    /// Import it with a number behind its name.
+    Suffix,
+}
+
+impl Import {
+    pub(crate) async fn run(self, config: &Config) -> anyhow::Result<Exit> {
+        let Self::Graph(graph) = self;
+        let wanted = wiring::store_config(config, graph.store.store.as_deref());
+        let store = wiring::open(&wanted.url, true).await?;
+        if !store.probe().await?.is_migrated {
+            let message = "this store has no tables yet";
+            return Err(Failure::new(Code::NotMigrated, message).into());
+        }
+        let namespace = store.ensure_namespace(graph.namespace).await?;
+        let vectors = match (graph.embeddings, graph.dimension, graph.model) {
+            (Some(path), Some(dimension), Some(model)) => {
+                Some(Vectors { path, dimension: usize::try_from(dimension)?, model })
+            }
+            _ => None,
+        };
+        let bar = term::bar();
+        bar.set_message("importing");
+        bar.set_length(std::fs::metadata(&graph.file).map(|file| file.len()).unwrap_or(0));
+        let importer = Importer {
+            store: store.as_ref(),
+            namespace: namespace.id,
+            on_name_clash: if graph.on_name_clash == Clash::Skip { OnNameClash::Skip } else { OnNameClash::Suffix },
+            now: store.now().await?,
+            bar: &bar,
+        };
+        let outcome = importer.run(&graph.file, vectors.as_ref()).await;
+        bar.finish_and_clear();
+        let outcome = outcome?;
+        say(&outcome);
+        Ok(if outcome.has_problems() { Exit::PartlyDone } else { Exit::Done })
+    }
+}
+
+/// Lines that are named for one reason.
+const LINES_NAMED_MAX: usize = 10;
+
+fn say(outcome: &Outcome) {
+    term::line(&format!(
+        "imported {} entities, {} relationships, {} chunks; {} were there already",
+        outcome.entities, outcome.relationships, outcome.chunks, outcome.existing
+    ));
+    for (reason, lines) in grouped(&outcome.problems) {
+        let named: Vec<String> = lines.iter().take(LINES_NAMED_MAX).map(ToString::to_string).collect();
+        let more = lines.len().saturating_sub(LINES_NAMED_MAX);
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        term::note(&format!("line {}{more}: {reason}", named.join(", ")));
+    }
+    if outcome.problems_unlisted > 0 {
+        term::note(&format!("and {} more lines could not be used", outcome.problems_unlisted));
+    }
+}

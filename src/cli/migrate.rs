@@ -1,0 +1,30 @@
+//! `dream migrate`
+
+use clap::Args;
+
+use super::StoreArg;
+use crate::config::Config;
+use crate::exit::Exit;
+use crate::{term, wiring};
+
+#[derive(Debug, Args)]
+pub(crate) struct Migrate {
+    /// Which content tables to create where they are missing.
+    #[arg(long, value_parser = ["graph"])]
+    realm: String,
+    #[command(flatten)]
+    store: StoreArg,
+}
+
+impl Migrate {
+    pub(crate) async fn run(self, config: &Config) -> anyhow::Result<Exit> {
+        let wanted = wiring::store_config(config, self.store.store.as_deref());
+        let store = wiring::open(&wanted.url, true).await?;
+        let before = store.probe().await?;
+        // A store that Khora made has its content tables, and keeps them as they are.
+        store.migrate(before.chunk_tables.is_empty()).await?;
+        let after = store.probe().await?;
+        term::note(&format!("the tables of Dream Worker are in place ({} {})", after.dialect, after.version));
+        Ok(Exit::Done)
+    }
+}

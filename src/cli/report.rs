@@ -1,0 +1,100 @@
+//! `dream report` and `dream diff`
+
+use std::collections::BTreeMap;
+
+use clap::Args;
+use dream_activities::{report, sink};
+use dream_core::change::{Column, Row, RowKey};
+use dream_core::id::RunId;
+use dream_core::report::table::diff_rows;
+use dream_core::undo::UndoRecord;
+use uuid::Uuid;
+
+use super::StoreArg;
+use super::names::{Names, print};
+use crate::config::Config;
+use crate::exit::Exit;
+use crate::{term, wiring};
+
+#[derive(Debug, Args)]
+pub(crate) struct Report {
+    /// The run.
+    run: Uuid,
+    /// Writes the files of the report again.
+    #[arg(long)]
+    write: bool,
+    /// Answers as JSON: the run, its counts and where its report lies.
+    #[arg(long, conflicts_with = "write")]
+    json: bool,
+    #[command(flatten)]
+    store: StoreArg,
+}
+
+impl Report {
+    pub(crate) async fn run(self, config: &Config) -> anyhow::Result<Exit> {
+        let world = wiring::world(config, self.store.store.as_deref()).await?;
+        let name = wiring::store_name(config, self.store.store.as_deref());
+        let handle = world.store(name)?;
+        let run = RunId(self.run);
+        let record = handle.store.run(run).await?;
+        if self.write {
+            report::write_files(&world, handle, name, run).await?;
+            let path = handle.store.run(run).await?.report_path.unwrap_or_else(|| "the file sink is off".to_owned());
+            term::note(&format!("report: {path}"));
+        }
+        if self.json {
+            let counts = handle.store.counts(run).await?;
+            term::json(&serde_json::json!({ "run": record, "ops": counts }))?;
+            return Ok(Exit::Done);
+        }
+        term::line(sink::file::page(handle, name, &record).await?.trim_end());
+        Ok(Exit::Done)
+    }
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Diff {
+    /// The run.
+    run: Uuid,
+    /// How many ops.
+    #[arg(long, default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    limit: u32,
+    /// Only ops after this place.
+    #[arg(long, default_value_t = 0)]
+    after: u32,
+    /// Answers as JSON: the undo records.
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    store: StoreArg,
+}
+
+impl Diff {
+    pub(crate) async fn run(self, config: &Config) -> anyhow::Result<Exit> {
+        let wanted = wiring::store_config(config, self.store.store.as_deref());
+        let store = wiring::open(&wanted.url, false).await?;
+        let records = store.undo_records(RunId(self.run), self.after, self.limit).await?;
+        if self.json {
+            let records: Vec<_> = records
+                .iter()
+                .map(|(op, seq, record)| serde_json::json!({ "op_id": op, "seq": seq, "record": record }))
+                .collect();
+            term::json(&records)?;
+            return Ok(if records.is_empty() { Exit::Nothing } else { Exit::Done });
+        }
+        let records: Vec<UndoRecord> = records.into_iter().map(|(_, _, record)| record).collect();
+        let keys: Vec<RowKey> = records.iter().flat_map(UndoRecord::keys).collect();
+        let mut rows: BTreeMap<RowKey, Row> = BTreeMap::new();
+        for key in &keys {
+            if !rows.contains_key(key)
+                && let Some(row) = store.row(*key).await?
+            {
+                rows.insert(*key, row);
+            }
+        }
+        let names = Names::of(store.as_ref(), keys.iter().map(|key| key.id).collect()).await?;
+        let current = |key: RowKey, column: Column| rows.get(&key).map(|row| row.get(column).clone());
+        print(&names.show(|lens| diff_rows(&records, &current, lens)));
+        Ok(if records.is_empty() { Exit::Nothing } else { Exit::Done })
+    }
+}

@@ -1,0 +1,177 @@
+//! `dream review`, `dream approve`, `dream reject`: a person's word on a plan, as a whole or op by op.
+
+use clap::Args;
+use dream_activities::facts;
+use dream_core::failure::{Code, Failure};
+use dream_core::id::RunId;
+use dream_core::op::{OpKind, OpState};
+use dream_core::plan::PlanHash;
+use dream_core::report::{OpFacts, table, words};
+use dream_ports::Store;
+use dream_ports::plan::OpFilter;
+use dream_ports::run::{Request, RequestKind, RunRecord};
+use uuid::Uuid;
+
+use super::StoreArg;
+use super::control::answer;
+use super::names::Names;
+use crate::config::Config;
+use crate::exit::Exit;
+use crate::{term, wiring};
+
+#[derive(Debug, Args)]
+pub(crate) struct Review {
+    /// The run; one that waits for a review.
+    run: Uuid,
+    /// Accepts these ops, by their places and separated by commas.
+    #[arg(long, value_delimiter = ',')]
+    accept: Vec<u32>,
+    /// Rejects these ops, by their places and separated by commas; what is rejected is not proposed again.
+    #[arg(long, value_delimiter = ',')]
+    reject: Vec<u32>,
+    /// Accepts every op of this kind, by wire name.
+    #[arg(long)]
+    accept_kind: Option<OpKind>,
+    /// Rejects every op of this kind, by wire name.
+    #[arg(long)]
+    reject_kind: Option<OpKind>,
+    /// How many ops are shown.
+    #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    limit: u32,
+    /// Only ops after this place are shown.
+    #[arg(long, default_value_t = 0)]
+    after: u32,
+    #[command(flatten)]
+    store: StoreArg,
+}
+
+/// Ops read at once.
+const OPS_PER_PAGE: u32 = 5_000;
+
+impl Review {
+    pub(crate) async fn run(self, config: &Config) -> anyhow::Result<Exit> {
+        let wanted = wiring::store_config(config, self.store.store.as_deref());
+        let store = wiring::open(&wanted.url, false).await?;
+        let run = RunId(self.run);
+        let record = store.run(run).await?;
+        let mut said = 0;
+        for (kind, accept) in [(self.accept_kind, true), (self.reject_kind, false)] {
+            if let Some(kind) = kind {
+                said += store.review(run, &places(store.as_ref(), run, kind).await?, accept).await?;
+            }
+        }
+        for (places, accept) in [(&self.accept, true), (&self.reject, false)] {
+            if !places.is_empty() {
+                said += store.review(run, places, accept).await?;
+            }
+        }
+        let asked = !self.accept.is_empty() || !self.reject.is_empty() || self.accept_kind.is_some() || self.reject_kind.is_some();
+        if asked && said == 0 {
+            let message = format!("run {run} is {}; nothing of its plan can be reviewed", record.state);
+            return Err(Failure::new(Code::WrongState, message).into());
+        }
+        if asked {
+            term::note(&format!("{said} ops marked; `dream approve {run}` carries out what is not rejected"));
+            return Ok(Exit::Done);
+        }
+        self.show(store.as_ref(), &record).await
+    }
+
+    async fn show(&self, store: &dyn Store, record: &RunRecord) -> anyhow::Result<Exit> {
+        let filter =
+            OpFilter { after_seq: self.after, limit: self.limit, states: vec![OpState::Sealed], ..OpFilter::default() };
+        let ops = store.ops(record.run, &filter).await?;
+        let ops = ops.into_iter().map(|op| facts::one(op, None)).collect::<Result<Vec<_>, _>>()?;
+        let names = Names::of(store, ops.iter().flat_map(OpFacts::entities).collect()).await?;
+        for op in &ops {
+            let word = match op.accepted {
+                None => "",
+                Some(true) => " · accepted",
+                Some(false) => " · rejected",
+            };
+            let what = names.show(|lens| table::what(op, lens));
+            term::line(&format!("{} · {} · {what}{word}", op.op.seq, op.op.draft.kind.title()));
+            term::line(&format!("    rule: {}", words::rule(&op.op.draft.rule)));
+            let weighed = words::evidence(&op.op.draft.evidence, None);
+            weighed.speaks_for.iter().for_each(|text| term::line(&format!("    + {text}")));
+            weighed.speaks_against.iter().for_each(|text| term::line(&format!("    - {text}")));
+        }
+        let hash = record.plan_hash.as_ref().map_or("none", |hash| hash.0.as_str());
+        term::note(&format!("run {} is {}, plan {hash}, {} ops", record.run, record.state, record.ops_total));
+        Ok(if ops.is_empty() { Exit::Nothing } else { Exit::Done })
+    }
+}
+
+async fn places(store: &dyn Store, run: RunId, kind: OpKind) -> anyhow::Result<Vec<u32>> {
+    let mut places = Vec::new();
+    let mut after_seq = 0;
+    loop {
+        let filter =
+            OpFilter { after_seq, limit: OPS_PER_PAGE, kind: Some(kind), states: vec![OpState::Sealed] };
+        let ops = store.ops(run, &filter).await?;
+        let Some(last) = ops.last() else { return Ok(places) };
+        after_seq = last.op.seq;
+        places.extend(ops.iter().map(|record| record.op.seq));
+    }
+}
+
+/// A word on the whole plan.
+#[derive(Debug, Args)]
+pub(crate) struct Word {
+    /// The run.
+    run: Uuid,
+    /// The plan that is meant; the run's own if it is not said.
+    #[arg(long)]
+    plan_hash: Option<String>,
+    /// Who says it; the login name if it is not said.
+    #[arg(long, env = "USER")]
+    by: Option<String>,
+    #[command(flatten)]
+    store: StoreArg,
+}
+
+impl Word {
+    async fn say(self, config: &Config, kind: RequestKind) -> anyhow::Result<Exit> {
+        let wanted = wiring::store_config(config, self.store.store.as_deref());
+        let store = wiring::open(&wanted.url, false).await?;
+        let record = store.run(RunId(self.run)).await?;
+        let request = Request {
+            run: record.run,
+            kind,
+            by: self.by.unwrap_or_else(|| "unnamed".to_owned()),
+            plan_hash: self.plan_hash.map(PlanHash).or(record.plan_hash.clone()),
+        };
+        let exit = answer(self.run, store.request(&request).await?)?;
+        if record.engine == "local" {
+            let namespace = record.stable_namespace;
+            term::note(&format!("go on with `dream run graph --namespace {namespace} --resume {}`", record.run));
+        } else {
+            crate::engine::wake(record.workflow_id.as_deref()).await;
+        }
+        Ok(exit)
+    }
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Approve {
+    #[command(flatten)]
+    word: Word,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Reject {
+    #[command(flatten)]
+    word: Word,
+}
+
+impl Approve {
+    pub(crate) async fn run(self, config: &Config) -> anyhow::Result<Exit> {
+        self.word.say(config, RequestKind::Approve).await
+    }
+}
+
+impl Reject {
+    pub(crate) async fn run(self, config: &Config) -> anyhow::Result<Exit> {
+        self.word.say(config, RequestKind::Reject).await
+    }
+}

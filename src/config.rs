@@ -1,0 +1,308 @@
+//! Configuration: defaults, then a file, then the environment, then flags. Each value knows where it comes from.
+//!
+//! **Invariant:** the environment is read here and nowhere else. A secret is never shown.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+use dream_core::failure::{Code, Failure};
+use dream_core::settings::{KNOBS, Knob, Settings};
+use serde::Deserialize;
+
+/// Where a value comes from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Origin {
+    /// The program's own.
+    Default,
+    /// The configuration file.
+    File(PathBuf),
+    /// A variable of the environment.
+    Environment(String),
+    /// An argument.
+    Flag(&'static str),
+}
+
+impl std::fmt::Display for Origin {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Default => f.write_str("default"),
+            Self::File(path) => write!(f, "file {}", path.display()),
+            Self::Environment(name) => write!(f, "environment {name}"),
+            Self::Flag(name) => write!(f, "argument {name}"),
+        }
+    }
+}
+
+/// A value and where it comes from.
+#[derive(Clone, Debug)]
+pub(crate) struct Sourced<T> {
+    pub(crate) value: T,
+    pub(crate) origin: Origin,
+}
+
+/// A store: its address, and the graph database beside it.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct StoreConfig {
+    /// `postgres://…`, or the path of an SQLite file.
+    pub(crate) url: String,
+    /// `bolt://…` or `neo4j://…`.
+    #[serde(default)]
+    pub(crate) graph_url: Option<String>,
+}
+
+/// Who makes vectors.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct EmbedderConfig {
+    /// `https://host/v1`, or any endpoint that speaks alike.
+    pub(crate) base_url: String,
+    /// The model.
+    pub(crate) model: String,
+    /// The variable of the environment that holds the key.
+    #[serde(default)]
+    pub(crate) key_env: Option<String>,
+}
+
+/// The file, as it is written.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct File {
+    reports: Option<PathBuf>,
+    stores: BTreeMap<String, StoreConfig>,
+    embedder: Option<EmbedderConfig>,
+    dream: toml::Table,
+}
+
+/// Everything that is configured.
+#[derive(Clone, Debug)]
+pub(crate) struct Config {
+    /// What an operator may turn.
+    pub(crate) settings: Settings,
+    /// Where each knob's value comes from.
+    pub(crate) origins: BTreeMap<&'static str, Origin>,
+    /// Stores by name.
+    pub(crate) stores: BTreeMap<String, Sourced<StoreConfig>>,
+    /// Where reports lie.
+    pub(crate) reports: Sourced<PathBuf>,
+    /// Who makes vectors.
+    pub(crate) embedder: Option<Sourced<EmbedderConfig>>,
+}
+
+/// Prefix of Khora's variables, which are ours for the graph realm.
+const KHORA_PREFIX: &str = "KHORA_DREAM_";
+
+/// The file that is read where none is named.
+const FILE_DEFAULT: &str = "dream.toml";
+
+impl Config {
+    /// Reads everything.
+    pub(crate) fn load(file: Option<&Path>) -> anyhow::Result<Self> {
+        let environment: BTreeMap<String, String> = std::env::vars().collect();
+        Self::from(file, &environment)
+    }
+
+    fn from(file: Option<&Path>, environment: &BTreeMap<String, String>) -> anyhow::Result<Self> {
+        let mut config = Self {
+            settings: Settings::default(),
+            origins: KNOBS.iter().map(|knob| (knob.name, Origin::Default)).collect(),
+            stores: BTreeMap::new(),
+            reports: Sourced { value: reports_default(environment), origin: Origin::Default },
+            embedder: None,
+        };
+        let named = file.map(Path::to_owned).or_else(|| environment.get("DREAM_CONFIG").map(PathBuf::from));
+        let path = named.clone().unwrap_or_else(|| PathBuf::from(FILE_DEFAULT));
+        if named.is_some() || path.exists() {
+            config.read_file(&path)?;
+        }
+        config.read_environment(environment)?;
+        Ok(config)
+    }
+
+    fn read_file(&mut self, path: &Path) -> anyhow::Result<()> {
+        let text = std::fs::read_to_string(path)
+            .with_context(|| format!("the configuration file {} cannot be read", path.display()))?;
+        let file: File = toml::from_str(&text).map_err(|error| {
+            let line = error.span().map_or(0, |span| text[..span.start].lines().count());
+            Failure::new(Code::Configuration, format!("{}, line {line}: {}", path.display(), error.message()))
+        })?;
+        let origin = Origin::File(path.to_owned());
+        if let Some(reports) = file.reports {
+            self.reports = Sourced { value: reports, origin: origin.clone() };
+        }
+        for (name, store) in file.stores {
+            self.stores.insert(name, Sourced { value: store, origin: origin.clone() });
+        }
+        self.embedder = file.embedder.map(|value| Sourced { value, origin: origin.clone() });
+        let mut texts = BTreeMap::new();
+        for (name, value) in file.dream {
+            match value {
+                toml::Value::Table(table) if name == "ops" => {
+                    texts.extend(table.into_iter().map(|(op, value)| (format!("ops.{op}"), knob_text(value))));
+                }
+                value => {
+                    texts.insert(name, knob_text(value));
+                }
+            }
+        }
+        if let Some(unknown) = texts.keys().find(|name| find(name).is_none()) {
+            let message = format!("{}: [dream] has no setting {unknown}", path.display());
+            return Err(Failure::new(Code::Configuration, message).into());
+        }
+        for knob in KNOBS {
+            let names = [Some(knob.name), knob.alias].into_iter().flatten();
+            let said: Vec<(String, &String)> =
+                names.filter_map(|name| Some((name.to_owned(), texts.get(name)?))).collect();
+            self.set(knob, &said, |_| origin.clone())?;
+        }
+        Ok(())
+    }
+
+    fn read_environment(&mut self, environment: &BTreeMap<String, String>) -> anyhow::Result<()> {
+        for knob in KNOBS {
+            let said: Vec<(String, &String)> =
+                variables(knob).into_iter().filter_map(|name| environment.get(&name).map(|text| (name, text))).collect();
+            self.set(knob, &said, |name| Origin::Environment(name.to_owned()))?;
+        }
+        if let Some(reports) = environment.get("DREAM_REPORTS") {
+            let origin = Origin::Environment("DREAM_REPORTS".to_owned());
+            self.reports = Sourced { value: reports.into(), origin };
+        }
+        if let Some(url) = environment.get("DREAM_STORE") {
+            let value = StoreConfig { url: url.clone(), graph_url: environment.get("DREAM_GRAPH").cloned() };
+            let origin = Origin::Environment("DREAM_STORE".to_owned());
+            self.stores.insert("default".to_owned(), Sourced { value, origin });
+        }
+        if let Some(base_url) = environment.get("DREAM_EMBEDDER_URL") {
+            let value = EmbedderConfig {
+                base_url: base_url.clone(),
+                model: environment.get("DREAM_EMBEDDER_MODEL").cloned().unwrap_or_default(),
+                key_env: environment.contains_key("DREAM_EMBEDDER_KEY").then(|| "DREAM_EMBEDDER_KEY".to_owned()),
+            };
+            if value.model.is_empty() {
+                let message = "DREAM_EMBEDDER_URL is set and DREAM_EMBEDDER_MODEL is not";
+                return Err(Failure::new(Code::Configuration, message).into());
+            }
+            let origin = Origin::Environment("DREAM_EMBEDDER_URL".to_owned());
+            self.embedder = Some(Sourced { value, origin });
+        }
+        Ok(())
+    }
+
+    /// Sets a knob to what is said of it, under one or more of its names, which must agree.
+    fn set(
+        &mut self,
+        knob: &Knob,
+        said: &[(String, &String)],
+        origin: impl Fn(&str) -> Origin,
+    ) -> anyhow::Result<()> {
+        let Some((name, text)) = said.first() else { return Ok(()) };
+        let mut settings = Vec::new();
+        for (name, text) in said {
+            let mut setting = self.settings.clone();
+            setting
+                .set(knob.name, text)
+                .map_err(|error| Failure::new(Code::Configuration, format!("{name}: {error}")))?;
+            settings.push(setting);
+        }
+        if let Some(other) = settings.iter().position(|setting| *setting != settings[0]) {
+            let message = format!("{name} and {} mean the same and say different things", said[other].0);
+            return Err(Failure::new(Code::Configuration, message).into());
+        }
+        self.settings.set(knob.name, text).map_err(|error| Failure::new(Code::Configuration, error.to_string()))?;
+        self.origins.insert(knob.name, origin(name));
+        Ok(())
+    }
+
+    /// Sets a knob by an argument of the command line.
+    pub(crate) fn set_flag(&mut self, name: &'static str, text: &str, flag: &'static str) -> anyhow::Result<()> {
+        self.settings.set(name, text).map_err(|error| Failure::new(Code::Configuration, format!("{flag}: {error}")))?;
+        self.origins.insert(name, Origin::Flag(flag));
+        Ok(())
+    }
+}
+
+fn find(name: &str) -> Option<&'static Knob> {
+    KNOBS.iter().find(|knob| knob.name == name || knob.alias == Some(name))
+}
+
+/// The variables that set a knob: its name, and its alias in both of Khora's spellings.
+fn variables(knob: &Knob) -> Vec<String> {
+    let mut names = vec![format!("{KHORA_PREFIX}{}", knob.name.to_uppercase())];
+    if let Some(alias) = knob.alias {
+        for dot in ["_", "__"] {
+            names.push(format!("{KHORA_PREFIX}{}", alias.to_uppercase().replace('.', dot)));
+        }
+    }
+    names
+}
+
+fn knob_text(value: toml::Value) -> String {
+    match value {
+        toml::Value::String(text) => text,
+        toml::Value::Array(items) => items.into_iter().map(knob_text).collect::<Vec<_>>().join(","),
+        toml::Value::Table(table) => serde_json::to_string(&table).unwrap_or_default(),
+        value => value.to_string(),
+    }
+}
+
+/// Where reports lie unless it is said: a folder that survives a restart, never the system's temporary one.
+fn reports_default(environment: &BTreeMap<String, String>) -> PathBuf {
+    let state = environment.get("XDG_STATE_HOME").map(PathBuf::from);
+    let home = || PathBuf::from(environment.get("HOME").map_or(".", String::as_str)).join(".local/state");
+    state.unwrap_or_else(home).join("dream/reports")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn environment(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {
+        pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
+    }
+
+    fn load(pairs: &[(&str, &str)]) -> anyhow::Result<Config> {
+        Config::from(Some(Path::new("/dev/null")), &environment(pairs))
+    }
+
+    #[test]
+    fn both_names_of_a_switch_set_it_and_must_agree() {
+        for name in ["DEDUPE_ENTITIES_ENABLED", "OPS_DEDUPE_ENTITIES", "OPS__DEDUPE_ENTITIES"] {
+            let config = load(&[(&format!("KHORA_DREAM_{name}"), "true")]).unwrap();
+            assert!(config.settings.dedupe_entities_enabled, "{name}");
+        }
+        let conflict =
+            load(&[("KHORA_DREAM_OPS_DEDUPE_ENTITIES", "true"), ("KHORA_DREAM_DEDUPE_ENTITIES_ENABLED", "false")]);
+        assert!(conflict.unwrap_err().to_string().contains("say different things"));
+    }
+
+    #[test]
+    fn the_environment_wins_over_the_file_and_says_so() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("dream.toml");
+        let text = "[dream]\nretention_days = 3\nredact_text = \"all\"\n[dream.ops]\ndedupe_entities = true\n";
+        std::fs::write(&file, text).unwrap();
+        let config = Config::from(Some(&file), &environment(&[("KHORA_DREAM_RETENTION_DAYS", "9")])).unwrap();
+        assert_eq!(config.settings.retention_days, 9);
+        assert!(config.settings.dedupe_entities_enabled);
+        assert_eq!(config.origins["retention_days"].to_string(), "environment KHORA_DREAM_RETENTION_DAYS");
+        assert_eq!(config.origins["redact_text"], Origin::File(file));
+        assert_eq!(config.origins["enabled"], Origin::Default);
+    }
+
+    #[test]
+    fn a_setting_that_does_not_exist_is_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("dream.toml");
+        std::fs::write(&file, "[dream]\nretention = 3\n").unwrap();
+        let error = Config::from(Some(&file), &BTreeMap::new()).unwrap_err();
+        assert!(error.to_string().contains("no setting retention"), "{error}");
+    }
+
+    #[test]
+    fn out_of_bounds_is_refused_with_the_name_it_was_said_under() {
+        let error = load(&[("KHORA_DREAM_DEDUPE_ENTITIES_DEFAULT_THRESHOLD", "7")]).unwrap_err();
+        assert!(error.to_string().contains("KHORA_DREAM_DEDUPE_ENTITIES_DEFAULT_THRESHOLD"), "{error}");
+    }
+}

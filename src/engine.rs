@@ -1,0 +1,73 @@
+//! The way to the Temporal server: address, namespace, keys and certificates from the environment or `temporal.toml`, as
+//! for every Temporal program.
+
+use anyhow::anyhow;
+use dream_core::failure::{Code, Failure};
+use temporalio_client::envconfig::LoadClientConfigProfileOptions;
+use temporalio_client::tonic::IntoRequest as _;
+use dream_workflows::dream::Dream;
+use dream_workflows::lenient::Lenient;
+use temporalio_client::{Client, ClientOptions, Connection, WorkflowSignalOptions};
+use temporalio_common::protos::temporal::api::enums::v1::IndexedValueType;
+use temporalio_common::protos::temporal::api::operatorservice::v1::{
+    AddSearchAttributesRequest, ListSearchAttributesRequest,
+};
+
+/// The queue that workers and starters meet on where none is named.
+pub(crate) const TASK_QUEUE_DEFAULT: &str = "dream";
+
+/// The search attributes of a run.
+const SEARCH_ATTRIBUTES: [&str; 4] = ["DreamRealm", "DreamTarget", "DreamMode", "DreamState"];
+
+/// Whether a server is named in the environment.
+pub(crate) fn is_configured() -> bool {
+    std::env::var_os("TEMPORAL_ADDRESS").is_some()
+}
+
+/// The queue that is named in the environment, or the default.
+pub(crate) fn task_queue() -> String {
+    std::env::var("DREAM_TASK_QUEUE").unwrap_or_else(|_| TASK_QUEUE_DEFAULT.to_owned())
+}
+
+/// Connects, under a name that people see in the Temporal UI.
+pub(crate) async fn connect(identity: &str) -> anyhow::Result<Client> {
+    let (mut connection, client) = ClientOptions::load_from_config(LoadClientConfigProfileOptions::default())
+        .map_err(|error| Failure::new(Code::Configuration, format!("the Temporal configuration cannot be used: {error}")))?;
+    identity.clone_into(&mut connection.identity);
+    let connection = Connection::connect(connection)
+        .await
+        .map_err(|_| Failure::new(Code::EngineUnavailable, "the Temporal server does not answer"))?;
+    Client::new(connection, client).map_err(|error| anyhow!("the Temporal client cannot be made: {error}"))
+}
+
+/// Registers our search attributes where they are missing. Answers whether runs may set them: one that is not registered
+/// would wedge every run.
+pub(crate) async fn ensure_search_attributes(client: &Client) -> bool {
+    let namespace = client.options().namespace.clone();
+    let mut operator = client.connection().operator_service();
+    let list = ListSearchAttributesRequest { namespace: namespace.clone() };
+    let Ok(known) = operator.list_search_attributes(list.into_request()).await else { return false };
+    let known = known.into_inner().custom_attributes;
+    let missing: Vec<&str> = SEARCH_ATTRIBUTES.into_iter().filter(|name| !known.contains_key(*name)).collect();
+    if missing.is_empty() {
+        return true;
+    }
+    let add = AddSearchAttributesRequest {
+        namespace,
+        search_attributes: missing
+            .into_iter()
+            .map(|name| (name.to_owned(), IndexedValueType::Keyword as i32))
+            .collect(),
+    };
+    operator.add_search_attributes(add.into_request()).await.is_ok()
+}
+
+/// Wakes a waiting run, so that it looks at its requests at once. It looks by itself within a minute, so a wake-up that does
+/// not arrive costs nothing but that.
+pub(crate) async fn wake(workflow_id: Option<&str>) {
+    let (Some(id), true) = (workflow_id, is_configured()) else { return };
+    let Ok(client) = connect("dream").await else { return };
+    let handle = client.get_workflow_handle::<Dream>(id.to_owned());
+    let nothing = Lenient::Ok(None);
+    let _woken = handle.signal(Dream::wake, nothing, WorkflowSignalOptions::default()).await;
+}

@@ -1,0 +1,36 @@
+//! Export: the rows of a namespace as lines, in the order of their ids, retired ones included.
+
+use std::io::Write;
+
+use dream_core::change::Table;
+use dream_core::id::NamespaceId;
+use dream_ports::Store;
+
+use super::format::{ChunkLine, EntityLine, RelationshipLine};
+
+/// Writes a namespace; answers how many lines.
+pub(crate) async fn export(
+    store: &dyn Store,
+    namespace: NamespaceId,
+    with_embeddings: bool,
+    out: &mut (dyn Write + Send),
+) -> anyhow::Result<u64> {
+    let mut lines = 0;
+    let mut failed = Ok(());
+    let mut put = |line: serde_json::Result<String>| {
+        if failed.is_ok() {
+            failed = line.map_err(std::io::Error::from).and_then(|line| writeln!(out, "{line}"));
+            lines += 1;
+        }
+    };
+    let mut snapshot = store.snapshot(namespace).await?;
+    snapshot
+        .rows(Table::Entities, &mut |row| put(serde_json::to_string(&EntityLine::of(&row, with_embeddings))))
+        .await?;
+    snapshot.rows(Table::Relationships, &mut |row| put(serde_json::to_string(&RelationshipLine::of(&row)))).await?;
+    snapshot.chunks(&mut |chunk| put(serde_json::to_string(&ChunkLine::of(chunk)))).await?;
+    drop(snapshot);
+    failed?;
+    out.flush()?;
+    Ok(lines)
+}

@@ -1,0 +1,87 @@
+//! The worker: one visible chain of registrations, and a shutdown that lets activities end.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use dream_activities::World;
+use dream_activities::temporal::Activities;
+use dream_core::failure::{Code, Failure};
+use dream_workflows::dream::Dream;
+use dream_workflows::start::{DreamAll, StartDream};
+use dream_workflows::sweep::SweepRetention;
+use dream_workflows::undo::UndoDream;
+use temporalio_client::Client;
+use temporalio_sdk::runtime::RuntimeOptions;
+use temporalio_sdk::runtime::worker_tuner::{FixedSizeSlotSupplier, TunerHolder};
+use temporalio_sdk::{Runtime, Worker, WorkerOptions};
+
+/// How a worker is tuned.
+#[derive(Clone, Debug)]
+pub(crate) struct Tuning {
+    /// The queue it polls.
+    pub(crate) task_queue: String,
+    /// Activities at once.
+    pub(crate) activities_max: usize,
+    /// Workflows kept in memory.
+    pub(crate) workflows_cached_max: usize,
+    /// How long running activities may take to end after a SIGTERM.
+    pub(crate) grace: Duration,
+}
+
+/// Workflow tasks at once. They take milliseconds.
+const WORKFLOW_TASKS_MAX: usize = 40;
+
+/// How soon a sign of life reaches the server, so that little is done twice after a crash.
+const SIGN_OF_LIFE_EVERY: Duration = Duration::from_secs(1);
+
+/// Runs a worker until it is told to stop; `ready` is told once it polls.
+pub(crate) async fn run(
+    world: Arc<World>,
+    client: Client,
+    tuning: &Tuning,
+    ready: impl FnOnce(),
+) -> anyhow::Result<()> {
+    let runtime = Runtime::from_current_tokio(RuntimeOptions::builder().build().map_err(anyhow::Error::msg)?)?;
+    let slots = |count| FixedSizeSlotSupplier::new(count);
+    let options = WorkerOptions::new(tuning.task_queue.clone())
+        .register_activities(Activities { world })
+        .register_workflow::<Dream>()?
+        .register_workflow::<DreamAll>()?
+        .register_workflow::<StartDream>()?
+        .register_workflow::<SweepRetention>()?
+        .register_workflow::<UndoDream>()?
+        .max_cached_workflows(tuning.workflows_cached_max)
+        .tuner(
+            TunerHolder::builder()
+                .workflow_task_slot_supplier(slots(WORKFLOW_TASKS_MAX))
+                .activity_task_slot_supplier(slots(tuning.activities_max))
+                .local_activity_task_slot_supplier(slots(1))
+                .nexus_task_slot_supplier(slots(1))
+                .build(),
+        )
+        .graceful_shutdown_period(tuning.grace)
+        .max_heartbeat_throttle_interval(SIGN_OF_LIFE_EVERY)
+        .default_heartbeat_throttle_interval(SIGN_OF_LIFE_EVERY)
+        .build();
+    let mut worker = Worker::new(&runtime, client, options)?;
+    let stop = worker.shutdown_handle();
+    tokio::spawn(async move {
+        if told_to_stop().await.is_ok() {
+            tracing::info!("told to stop; running activities may end");
+            stop();
+        }
+    });
+    ready();
+    worker
+        .run()
+        .await
+        .map_err(|error| Failure::new(Code::EngineUnavailable, format!("the worker stopped: {error}")).into())
+}
+
+async fn told_to_stop() -> std::io::Result<()> {
+    let mut terminate = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate())?;
+    tokio::select! {
+        _ = terminate.recv() => Ok(()),
+        interrupted = tokio::signal::ctrl_c() => interrupted,
+    }
+}
