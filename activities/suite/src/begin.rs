@@ -5,7 +5,7 @@ use std::sync::Arc;
 use dream_core::id::{NamespaceId, RunId, StableNamespaceId};
 use dream_core::run::{Admission, Mode, RunState};
 use dream_ports::StoreError;
-use dream_ports::run::{BeginRun, Begun, Closing, RunFilter};
+use dream_ports::run::{BeginRun, Begun, Closing, Request, RequestKind, RunFilter};
 use uuid::Uuid;
 
 use crate::actor::{kept_apart, run};
@@ -119,7 +119,28 @@ pub async fn a_closed_run_can_only_be_reported_again(kit: &dyn WorldKit) {
     scene.dream(1, vec![kept_apart(&[1, 2])]).await;
     let Begun::Closed(record) = scene.store.begin(&scene.beginning(1)).await.unwrap() else { panic!("it is closed") };
     assert_eq!(record.state, RunState::Completed);
+    let resume = BeginRun { is_resume: true, ..scene.beginning(1) };
+    let resumed = scene.store.begin(&resume).await.unwrap();
+    assert!(matches!(resumed, Begun::Closed(_)), "its plan was done: {resumed:?}");
     scene.begin(2).await;
+}
+
+pub async fn a_run_that_ended_early_is_opened_again(kit: &dyn WorldKit) {
+    let scene = Scene::new(kit).await;
+    let (fence, plan) = scene.planned(1, vec![kept_apart(&[1, 2])]).await;
+    let cancel = Request { run: run(1), kind: RequestKind::Cancel, by: "x".to_owned(), plan_hash: None };
+    scene.store.request(&cancel).await.unwrap();
+    scene.store.close(fence.run, RunState::Cancelled, &Closing::default()).await.unwrap();
+    assert!(matches!(scene.store.begin(&scene.beginning(1)).await.unwrap(), Begun::Closed(_)), "not unless asked");
+    let resume = BeginRun { is_resume: true, ..scene.beginning(1) };
+    let Begun::Holds { run: record, fence, .. } = scene.store.begin(&resume).await.unwrap() else { panic!("it goes on") };
+    assert_eq!((record.finished_at, record.state, record.plan_hash), (None, RunState::Planning, Some(plan.hash)));
+    assert_eq!(scene.store.requests(run(1)).await.unwrap(), [], "what stopped it is asked no more");
+    if kit.is_khoras() {
+        let row = kit.rows("select state, finished_at from khora_dream_runs").await.remove(0);
+        assert_eq!(row, [Some("planning".to_owned()), None]);
+    }
+    scene.close(&fence).await;
 }
 
 pub async fn a_run_of_another_target_is_refused(kit: &dyn WorldKit) {
@@ -194,7 +215,7 @@ pub async fn khoras_own_run_row_is_kept_true(kit: &dyn WorldKit) {
     let sealed = row().await;
     assert_eq!(sealed[3..7], text(&["applying", &plan.hash.0, "-1", "1"]));
 
-    let closing = Closing { error_code: Some("DREAM-1234".to_owned()), ..Closing::default() };
+    let closing = Closing { error_code: Some("DREAM-1234".to_owned()) };
     scene.store.close(fence.run, RunState::Cancelled, &closing).await.unwrap();
     let closed = row().await;
     assert_eq!(closed[3].as_deref(), Some("completed"), "Khora has no word for cancelled");

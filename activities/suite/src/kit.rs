@@ -13,6 +13,18 @@ use uuid::Uuid;
 /// Every row of every content table, byte for byte as the store holds it.
 pub type Content = BTreeMap<String, Vec<String>>;
 
+/// Expects that nothing changed, and shows the rows that did.
+#[track_caller]
+pub fn assert_same(one: &Content, other: &Content, what: impl std::fmt::Display) {
+    for (table, rows) in one {
+        let others = &other[table];
+        let only = |these: &[String], those: &[String]| -> String {
+            these.iter().filter(|row| !those.contains(row)).map(|row| format!("\n  {row}")).collect()
+        };
+        assert!(rows == others, "{what}: {table}\nonly in one:{}\nonly in the other:{}", only(rows, others), only(others, rows));
+    }
+}
+
 /// A namespace to be made.
 #[derive(Clone, Debug)]
 pub struct NamespaceSeed {

@@ -9,7 +9,7 @@ use dream_ports::apply::UndoRequest;
 use dream_ports::run::{BeginRun, Begun, Closing, Fence};
 
 use crate::actor::{drop_references, run, step};
-use crate::kit::WorldKit;
+use crate::kit::{WorldKit, assert_same};
 use crate::world::{Scene, entity, id};
 
 /// A namespace in which every reference is dead, and the draft that removes one.
@@ -51,7 +51,7 @@ pub async fn an_attempt_with_an_old_epoch_writes_nothing(kit: &dyn WorldKit) {
     let (content, before) = (kit.content().await, scene.ops(1).await);
     let record = scene.store.run(run(1)).await.unwrap();
     assert_stranger(&scene, &old).await;
-    assert_eq!(kit.content().await, content);
+    assert_same(&kit.content().await, &content, "content");
     assert_eq!(scene.ops(1).await, before);
     assert_eq!(scene.store.run(run(1)).await.unwrap(), record);
     assert_eq!(scene.apply_all(&new).await.len(), 1);
@@ -65,7 +65,7 @@ pub async fn an_attempt_that_slept_past_its_lease_writes_nothing(kit: &dyn World
     let Begun::Holds { .. } = scene.store.begin(&begin).await.unwrap() else { panic!("the target is free") };
     let content = kit.content().await;
     assert_stranger(&scene, &asleep).await;
-    assert_eq!(kit.content().await, content);
+    assert_same(&kit.content().await, &content, "content");
     assert_eq!(scene.store.run(run(1)).await.unwrap().state, RunState::Abandoned);
 }
 
@@ -115,12 +115,14 @@ pub async fn a_parked_run_blocks_nobody_and_goes_on_later(kit: &dyn WorldKit) {
 pub async fn closing_twice_is_closing_once(kit: &dyn WorldKit) {
     let scene = scene(kit).await;
     let fence = scene.begin(1).await;
-    let closing = Closing { report_path: Some("here".to_owned()), ..Closing::default() };
+    let closing = Closing { error_code: Some("DREAM-1".to_owned()) };
     scene.store.close(run(1), RunState::Cancelled, &closing).await.unwrap();
+    scene.store.set_report(run(1), "here", "abc").await.unwrap();
     let closed = scene.store.run(run(1)).await.unwrap();
     scene.store.close(run(1), RunState::Failed, &Closing::default()).await.unwrap();
     assert_eq!(scene.store.run(run(1)).await.unwrap(), closed);
-    assert_eq!((closed.state, closed.report_path.as_deref()), (RunState::Cancelled, Some("here")));
+    assert_eq!((closed.state, closed.error_code.as_deref()), (RunState::Cancelled, Some("DREAM-1")));
+    assert_eq!((closed.report_path.as_deref(), closed.manifest_sha256.as_deref()), (Some("here"), Some("abc")));
     assert!(matches!(scene.store.renew(&fence).await, Err(StoreError::LeaseLost { .. })));
 
     let other = scene.begin(2).await;

@@ -47,6 +47,7 @@ macro_rules! for_each_behaviour {
                 a_run_that_begins_twice_at_once_is_one_run
                 a_resumed_run_must_exist
                 a_closed_run_can_only_be_reported_again
+                a_run_that_ended_early_is_opened_again
                 a_run_of_another_target_is_refused
                 a_silent_run_locks_then_is_abandoned_or_stuck
                 a_stuck_run_is_closed_on_demand
@@ -110,6 +111,7 @@ macro_rules! for_each_behaviour {
                 what_was_never_applied_is_nothing_to_take_back
                 a_run_says_how_much_of_it_was_taken_back
                 a_later_run_that_builds_on_it_is_named
+                an_earlier_run_that_went_on_later_is_later
                 the_history_of_a_row_is_told_newest_first
                 what_an_op_did_is_remembered_after_it_was_taken_back
             }

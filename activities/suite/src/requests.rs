@@ -7,7 +7,7 @@ use dream_ports::apply::GroupOutcome;
 use dream_ports::run::{Fence, Request, RequestKind, RequestOutcome, Standstill};
 
 use crate::actor::{drop_references, run};
-use crate::kit::WorldKit;
+use crate::kit::{WorldKit, assert_same};
 use crate::world::{Scene, entity, id};
 
 /// Words said at the same moment by each side.
@@ -85,7 +85,7 @@ pub async fn pause_and_cancel_bite_at_the_next_group(kit: &dyn WorldKit) {
     assert_eq!(say(RequestKind::Cancel).await, RequestOutcome::Recorded);
     let both = Standstill { pause: true, cancel: true, stopped: None };
     assert_eq!(scene.apply_group(&fence, 500).await.unwrap(), GroupOutcome::Standing(both));
-    assert_eq!(kit.content().await, content);
+    assert_same(&kit.content().await, &content, "content");
 }
 
 pub async fn the_kill_switch_bites_at_the_next_group(kit: &dyn WorldKit) {
@@ -109,7 +109,7 @@ pub async fn the_kill_switch_bites_at_the_next_group(kit: &dyn WorldKit) {
     assert_eq!(stopped_by().await, said("bob", "everything", None));
     let other = elsewhere.store.standstill(run(1), elsewhere.namespace.id).await.unwrap();
     assert_eq!(other.stopped.map(|stop| stop.by).as_deref(), Some("bob"), "it holds for every namespace");
-    assert_eq!(kit.content().await, content);
+    assert_same(&kit.content().await, &content, "content");
 
     store.set_stop(None, None).await.unwrap();
     store.set_stop(None, None).await.unwrap();

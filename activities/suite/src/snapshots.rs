@@ -132,6 +132,7 @@ pub async fn vectors_come_as_they_were_written(kit: &dyn WorldKit) {
     })
     .await
     .unwrap();
+    drop(snapshot);
     assert_eq!(vectors, [(id(1), odd.clone()), (id(3), vector(9, 0.0))].into());
     assert_eq!(scene.row(RowKey::entity(id(1))).await.unwrap().get(Column::Embedding), &odd);
 }

@@ -5,7 +5,7 @@ use dream_core::change::{Column, Row, RowKey, Value};
 use dream_core::op::{Draft, OpKind, OpState, Premise, Reason};
 
 use crate::actor::{drop_references, merge};
-use crate::kit::WorldKit;
+use crate::kit::{WorldKit, assert_same};
 use crate::world::{INGESTED_AT, Scene, edge, entity, id, vector};
 
 /// Carries out one draft after somebody changed something, and expects it to be stale for this reason.
@@ -16,7 +16,7 @@ async fn assert_stale(scene: &Scene<'_>, number: u128, draft: Draft, reason: Rea
         OpState::Stale,
         Some(reason)
     )]);
-    assert_eq!(scene.kit.content().await, content);
+    assert_same(&scene.kit.content().await, &content, "content");
     assert_eq!(scene.kit.count("undo").await, 0);
 }
 

@@ -8,7 +8,7 @@ use dream_core::undo::{ChangedSince, OnChanged};
 use dream_ports::apply::{UndoOutcome, UndoRequest};
 
 use crate::actor::{drop_references, kept_apart, run};
-use crate::kit::WorldKit;
+use crate::kit::{WorldKit, assert_same};
 use crate::world::{Scene, chunk, edge, entity, id};
 
 /// A namespace in which a run merged entity 2 into entity 1, which had no description.
@@ -66,7 +66,7 @@ pub async fn looking_only_writes_nothing(kit: &dyn WorldKit) {
     let outcome = scene.store.undo_group(&fence, &request).await.unwrap();
     scene.store.end_undo(&fence).await.unwrap();
     assert_eq!((outcome.undone, outcome.changed.len()), (1, 1));
-    assert_eq!(kit.content().await, content);
+    assert_same(&kit.content().await, &content, "content");
     assert_eq!(scene.ops(1).await, ops);
     assert_eq!(kit.outbox().await, outbox);
     assert_eq!(scene.store.verdicts(scene.namespace.id).await.unwrap(), verdicts);
@@ -117,6 +117,23 @@ pub async fn a_later_run_that_builds_on_it_is_named(kit: &dyn WorldKit) {
     assert_eq!(store.built_upon_by(run(2), None).await.unwrap(), [], "an earlier run stands in nobody's way");
     scene.undo(2, OnChanged::Keep).await;
     assert_eq!(store.built_upon_by(run(1), None).await.unwrap(), [], "what was taken back no longer stands");
+}
+
+pub async fn an_earlier_run_that_went_on_later_is_later(kit: &dyn WorldKit) {
+    let rows = [entity(1, "Ada"), entity(2, "Ada L."), entity(3, "Ada K."), entity(4, "Ada M.")];
+    let scene = Scene::new(kit).await.with(&rows).await;
+    let drafts = vec![scene.merge(1, &[2]).await, scene.merge(1, &[3]).await];
+    let (fence, _) = scene.planned(1, drafts).await;
+    scene.apply_group(&fence, 1).await.unwrap();
+    scene.store.park(&fence, RunState::Applying, "pause", None).await.unwrap();
+    let draft = scene.merge(1, &[4]).await;
+    scene.dream(2, vec![draft]).await;
+    let fence = scene.store.fence(run(1), "w").await.unwrap();
+    scene.apply_all(&fence).await;
+    scene.close(&fence).await;
+    let built_upon = async |number| scene.store.built_upon_by(run(number), None).await.unwrap();
+    assert_eq!(built_upon(2).await, [run(1)], "its second op stands on what the other run left");
+    assert_eq!(built_upon(1).await, [run(2)], "and that on its first");
 }
 
 pub async fn the_history_of_a_row_is_told_newest_first(kit: &dyn WorldKit) {
