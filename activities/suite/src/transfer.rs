@@ -19,7 +19,7 @@ pub async fn what_is_exported_is_what_was_imported(kit: &dyn WorldKit) {
     let scene = Scene::new(kit).await;
     let namespace = scene.namespace.id;
     let mut ada = entity(1, "Ada 'the' \"Countess\" \\ Łovelace\n")
-        .with(Column::Attributes, Value::Json(r#"{"born": 1815, "big": 12345678901234567890}"#.to_owned()))
+        .with(Column::Attributes, Value::Json(r#"{"big": 12345678901234567890, "born": 1815}"#.to_owned()))
         .with(Column::MentionCount, Value::Int(7))
         .with(Column::Confidence, Value::Float(0.514_024_269_129_619_7))
         .with(Column::ValidUntil, Value::Time(INGESTED_AT));
