@@ -9,7 +9,7 @@ use dream_core::op::{Draft, Op, OpKind, OpState};
 use dream_core::plan::{Plan, PlanHash};
 use dream_core::run::SkipReason;
 use dream_core::undo::UndoRecord;
-use dream_core::verdict::{NamePair, Verdict};
+use dream_core::verdict::Verdict;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
@@ -136,8 +136,8 @@ pub trait PlanStore: Send + Sync {
     /// A person's word on ops of a run that waits for review; answers how many it took.
     async fn review(&self, run: RunId, seqs: &[u32], accept: bool) -> Result<u32, StoreError>;
 
-    /// Every pair of names of a namespace that stays two.
-    async fn kept_apart(&self, namespace: NamespaceId) -> Result<Vec<NamePair>, StoreError>;
+    /// Verdicts of a namespace.
+    async fn verdicts(&self, namespace: NamespaceId) -> Result<Vec<Verdict>, StoreError>;
 
     /// Writes a person's verdicts.
     async fn write_verdicts(&self, namespace: NamespaceId, verdicts: &[Verdict]) -> Result<(), StoreError>;

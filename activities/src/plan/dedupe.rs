@@ -11,7 +11,7 @@ use dream_core::realm::graph::dedupe::{
 use dream_core::realm::graph::propose::{NameKeys, dedupe_drafts};
 use dream_core::realm::graph::scope::{RowFacts, ScopeFilter};
 use dream_core::run::SkipReason;
-use dream_core::verdict::name_key;
+use dream_core::verdict::{Ruling, name_key};
 use dream_ports::content::EntityView;
 use dream_ports::run::RunRecord;
 use serde_json::json;
@@ -66,8 +66,10 @@ async fn decide(
     let text_key = handle.store.text_key().await.or_fail()?;
     let dimension = handle.store.probe().await.or_fail()?.dimension.unwrap_or(0);
     let mut planner = DedupePlanner::new(settings.clone());
-    for (low, high) in handle.store.kept_apart(run.namespace).await.or_fail()? {
-        planner.feed_keep_apart(low.0, high.0);
+    for verdict in handle.store.verdicts(run.namespace).await.or_fail()? {
+        if verdict.ruling == Ruling::KeepApart {
+            planner.feed_keep_apart(verdict.low.0, verdict.high.0);
+        }
     }
     for draft in handle.store.drafts(run.run, Some(OpKind::Reabsorb)).await.or_fail()? {
         if let Intent::Reabsorb { keep, absorbed } = draft.intent {

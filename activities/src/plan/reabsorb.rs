@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use dream_core::failure::Failure;
 use dream_core::realm::graph::reabsorb::{AliasChains, Returned, drafts};
 use dream_core::realm::graph::scope::RowFacts;
-use dream_core::verdict::name_key;
+use dream_core::verdict::{Ruling, name_key};
 use dream_ports::run::RunRecord;
 
 use super::Drawn;
@@ -42,6 +42,11 @@ pub(super) async fn draw(handle: &StoreHandle, run: &RunRecord) -> Result<Drawn,
             }),
         })
         .collect();
-    let apart = handle.store.kept_apart(run.namespace).await.or_fail()?.into_iter().collect();
+    let verdicts = handle.store.verdicts(run.namespace).await.or_fail()?;
+    let apart = verdicts
+        .into_iter()
+        .filter(|verdict| verdict.ruling == Ruling::KeepApart)
+        .map(|verdict| (verdict.low, verdict.high))
+        .collect();
     Ok(Drawn { drafts: drafts(&returned, &chains, &survivors, &apart), ..Drawn::default() })
 }

@@ -77,7 +77,7 @@ async fn kept_apart(
         return Ok(BTreeSet::new());
     }
     let (low, high): (Vec<_>, Vec<_>) = pairs.iter().map(|(low, high)| (&low.0[..], &high.0[..])).unzip();
-    let rows = query(sql!("verdicts/kept_apart_among"))
+    let rows = query(sql!("verdicts/kept_apart"))
         .bind(namespace.0)
         .bind(low)
         .bind(high)

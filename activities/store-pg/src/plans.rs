@@ -9,7 +9,7 @@ use dream_core::op::{Draft, Op, OpKind};
 use dream_core::plan::{Plan, PlanHash};
 use dream_core::run::SkipReason;
 use dream_core::undo::{UndoRecord, vector_bytes, vector_from_bytes};
-use dream_core::verdict::{NamePair, Verdict};
+use dream_core::verdict::Verdict;
 use dream_ports::plan::{Baseline, Finding, OpFilter, OpRecord, Step, StretchOps, Touch};
 use dream_ports::run::Fence;
 use dream_ports::{PlanStore, StoreError};
@@ -21,7 +21,7 @@ use crate::error::ResultExt;
 use crate::khora::KhoraRow;
 use crate::leases::hold;
 use crate::records::{
-    content_key, count, get, moment, name_pair, number, op_record, read_json, signed, spell_json, undo_record,
+    content_key, count, fingerprint, get, moment, number, op_record, read_json, signed, spell_json, undo_record,
     unreadable, word,
 };
 use crate::runs::need_run;
@@ -266,11 +266,14 @@ impl PlanStore for PgStore {
         Ok(u32::try_from(done.rows_affected()).unwrap_or(u32::MAX))
     }
 
-    async fn kept_apart(&self, namespace: NamespaceId) -> Result<Vec<NamePair>, StoreError> {
+    async fn verdicts(&self, namespace: NamespaceId) -> Result<Vec<Verdict>, StoreError> {
         const OPERATION: &str = "read verdicts";
         let mut tx = self.read(OPERATION).await?;
-        let rows = query(sql!("verdicts/kept_apart")).bind(namespace.0).fetch_all(&mut *tx).await.doing(OPERATION)?;
-        rows.iter().map(name_pair).collect()
+        let rows = query(sql!("verdicts/list")).bind(namespace.0).fetch_all(&mut *tx).await.doing(OPERATION)?;
+        let verdict = |row: &PgRow| {
+            Ok(Verdict { low: fingerprint(row, "low")?, high: fingerprint(row, "high")?, ruling: word(row, "ruling")? })
+        };
+        rows.iter().map(verdict).collect()
     }
 
     async fn write_verdicts(&self, namespace: NamespaceId, verdicts: &[Verdict]) -> Result<(), StoreError> {

@@ -62,7 +62,7 @@ pub(crate) fn name_pair(row: &PgRow) -> Result<NamePair, StoreError> {
     Ok((fingerprint(row, "low")?, fingerprint(row, "high")?))
 }
 
-fn fingerprint(row: &PgRow, column: &str) -> Result<Fingerprint, StoreError> {
+pub(crate) fn fingerprint(row: &PgRow, column: &str) -> Result<Fingerprint, StoreError> {
     get::<&[u8]>(row, column)?.try_into().map(Fingerprint).map_err(|_| unreadable(column))
 }
 

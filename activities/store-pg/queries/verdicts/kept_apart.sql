@@ -1,2 +1,5 @@
--- Every pair of names that stays two.
-select low, high from dream.verdict where namespace_id = $1 and ruling = 'keep_apart' order by low, high
+-- Which of these pairs of names stay two.
+select v.low, v.high
+  from unnest($2::bytea[], $3::bytea[]) as pair (low, high)
+  join dream.verdict as v using (low, high)
+ where v.namespace_id = $1 and v.ruling = 'keep_apart'
