@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::AtomicU32;
 
 use anyhow::Context as _;
 use dream_activities::World;
@@ -12,6 +13,7 @@ use dream_core::failure::{Code, Failure};
 use dream_ports::{Store, StoreError};
 use dream_store_pg::PgStore;
 use dream_store_sqlite::SqliteStore;
+use tokio_util::sync::CancellationToken;
 
 use crate::config::{Config, StoreConfig};
 
@@ -135,6 +137,8 @@ fn assemble(config: &Config, stores: BTreeMap<String, StoreHandle>) -> anyhow::R
         embedder,
         holder: holder(),
         has_search_attributes: false,
+        stopping: CancellationToken::default(),
+        cut_off: AtomicU32::new(0),
     })
 }
 

@@ -1,6 +1,7 @@
 //! The worker: one visible chain of registrations, and a shutdown that lets activities end.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use dream_activities::World;
@@ -14,6 +15,7 @@ use temporalio_client::Client;
 use temporalio_sdk::runtime::RuntimeOptions;
 use temporalio_sdk::runtime::worker_tuner::{FixedSizeSlotSupplier, TunerHolder};
 use temporalio_sdk::{Runtime, Worker, WorkerOptions};
+use tokio_util::sync::CancellationToken;
 
 /// How a worker is tuned.
 #[derive(Clone, Debug)]
@@ -34,6 +36,9 @@ const WORKFLOW_TASKS_MAX: usize = 40;
 /// How soon a sign of life reaches the server, so that little is done twice after a crash.
 const SIGN_OF_LIFE_EVERY: Duration = Duration::from_secs(1);
 
+/// How long activities that were cut off may take to say so. Whoever waits for this process kills it soon after.
+const OVERDUE_AFTER_GRACE: Duration = Duration::from_secs(3);
+
 /// Runs a worker until it is told to stop; `ready` is told once it polls.
 pub(crate) async fn run(
     world: Arc<World>,
@@ -44,7 +49,7 @@ pub(crate) async fn run(
     let runtime = Runtime::from_current_tokio(RuntimeOptions::builder().build().map_err(anyhow::Error::msg)?)?;
     let slots = |count| FixedSizeSlotSupplier::new(count);
     let options = WorkerOptions::new(tuning.task_queue.clone())
-        .register_activities(Activities { world })
+        .register_activities(Activities { world: world.clone() })
         .register_workflow::<Dream>()?
         .register_workflow::<DreamAll>()?
         .register_workflow::<StartDream>()?
@@ -65,17 +70,31 @@ pub(crate) async fn run(
         .build();
     let mut worker = Worker::new(&runtime, client, options)?;
     let stop = worker.shutdown_handle();
+    let stopping = world.stopping.clone();
+    let told = stopping.clone();
     tokio::spawn(async move {
         if told_to_stop().await.is_ok() {
             tracing::info!("told to stop; running activities may end");
+            told.cancel();
             stop();
         }
     });
     ready();
-    worker
-        .run()
-        .await
-        .map_err(|error| Failure::new(Code::EngineUnavailable, format!("the worker stopped: {error}")).into())
+    tokio::select! {
+        ended = worker.run() => {
+            ended.map_err(|error| Failure::new(Code::EngineUnavailable, format!("the worker stopped: {error}")))?;
+        }
+        () = overdue(&stopping, tuning.grace) => {
+            world.cut_off.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+    Ok(())
+}
+
+/// Ends when a worker that was told to stop should long be gone.
+async fn overdue(stopping: &CancellationToken, grace: Duration) {
+    stopping.cancelled().await;
+    tokio::time::sleep(grace + OVERDUE_AFTER_GRACE).await;
 }
 
 async fn told_to_stop() -> std::io::Result<()> {

@@ -12,6 +12,7 @@ use dream_ports::apply::{GroupOutcome, GroupRequest};
 use dream_ports::run::{Fence, RunRecord, Standstill};
 use dream_ports::{Store, StoreError};
 use dream_workflows::contract::{Applied, ApplyStretch, Halt};
+use tokio_util::sync::CancellationToken;
 
 use crate::embed::answers;
 use crate::failure::ResultExt;
@@ -57,7 +58,8 @@ pub async fn apply(world: &World, call: ApplyStretch, on_group: OnGroup<'_>) -> 
         answers: answers(world, handle, record.run, call.stretch.seq_from.saturating_sub(1), call.stretch.seq_to).await?,
         has_graph: handle.has_graph,
     };
-    let halt = while_renewing(handle.store.as_ref(), &fence, groups(handle.store.as_ref(), &fence, request, on_group)).await?;
+    let groups = groups(handle.store.as_ref(), &fence, request, on_group, &world.stopping);
+    let halt = while_renewing(handle.store.as_ref(), &fence, groups).await?;
     if matches!(halt, Some(Halt::Paused)) {
         handle.store.park(&fence, RunState::Applying, "pause", None).await.or_fail()?;
     }
@@ -86,10 +88,11 @@ async fn groups(
     fence: &Fence,
     mut request: GroupRequest,
     on_group: OnGroup<'_>,
+    stopping: &CancellationToken,
 ) -> Result<Option<Halt>, Failure> {
     let started = Instant::now();
     let mut busy = 0;
-    while started.elapsed() < STRETCH_TIME_MAX {
+    while started.elapsed() < STRETCH_TIME_MAX && !stopping.is_cancelled() {
         let group_started = Instant::now();
         match store.apply_group(fence, &request).await {
             Ok(GroupOutcome::Committed { seq, .. }) => {

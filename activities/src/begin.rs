@@ -65,6 +65,9 @@ pub async fn begin(world: &World, call: Begin) -> Result<Begun, Failure> {
     }
     let run = run_id(&call)?;
     let (ops, skip_reasons) = choose_ops(&world.settings, &call.input, &capabilities);
+    if let Some(abandon) = call.input.abandon {
+        check_abandon(handle, RunId(abandon), &namespace).await?;
+    }
     if let Some(plan_of) = call.input.plan_of {
         check_plan_of(handle, RunId(plan_of), &namespace).await?;
     }
@@ -83,7 +86,7 @@ pub async fn begin(world: &World, call: Begin) -> Result<Begun, Failure> {
         settings: spell(serde_json::to_string(&settings))?,
         skip_reasons,
         is_resume: call.input.resume_from.is_some(),
-        abandon: call.abandon.as_deref().map(parse_run).transpose()?,
+        abandon: call.input.abandon.map(RunId),
     };
     let record = match handle.store.begin(&request).await.or_fail()? {
         StoreBegun::Holds { run, .. } | StoreBegun::Closed(run) => *run,
@@ -122,6 +125,14 @@ async fn check_writable(world: &World, handle: &StoreHandle, namespace: &Namespa
         ));
     }
     Ok(())
+}
+
+async fn check_abandon(handle: &StoreHandle, abandon: RunId, namespace: &Namespace) -> Result<(), Failure> {
+    let run = handle.store.run(abandon).await.or_fail()?;
+    if run.namespace == namespace.id {
+        return Ok(());
+    }
+    Err(Failure::new(Code::WrongState, format!("run {abandon} is no run of namespace {}", namespace.stable_id)))
 }
 
 async fn check_plan_of(handle: &StoreHandle, plan_of: RunId, namespace: &Namespace) -> Result<(), Failure> {

@@ -62,7 +62,7 @@ pub async fn run_facts(handle: &StoreHandle, store: &str, record: &RunRecord) ->
         state: record.state,
         as_of: record.as_of,
         started_at: record.started_at,
-        sealed_at: None,
+        sealed_at: record.sealed_at,
         finished_at: record.finished_at,
         plan_hash: record.plan_hash.clone(),
         audit_hash: record.audit_hash.clone(),
@@ -118,7 +118,7 @@ pub fn one(record: OpRecord, undo: Option<UndoRecord>) -> Result<OpFacts, Failur
         numbers: numbers.map_err(|_| defect("the numbers of an op"))?,
         accepted: record.review,
         applied_at: record.applied_at.filter(|_| record.op.state != OpState::Sealed),
-        undone_at: None,
+        undone_at: record.undone_at,
         undo,
         op: record.op,
     })

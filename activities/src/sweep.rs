@@ -1,8 +1,12 @@
 //! Retention: runs that are too old, or too many for their namespace, go with their reports.
+//!
+//! A report goes before the rows that know where it lies, so that a sweep that is broken off leaves nothing that no later one
+//! finds.
 
 use std::path::Path;
 
 use dream_core::failure::{Code, Failure};
+use dream_core::id::RunId;
 use dream_workflows::contract::Swept;
 
 use crate::failure::ResultExt;
@@ -16,12 +20,21 @@ pub async fn sweep(world: &World, store: &str) -> Result<Swept, Failure> {
     let handle = world.store(store)?;
     let now = handle.store.now().await.or_fail()?;
     let before = now.plus_seconds(-i64::from(world.settings.retention_days) * SECONDS_PER_DAY);
-    let runs = handle.store.sweep(before, world.settings.retention_runs_per_namespace).await.or_fail()?;
-    for (_, report) in &runs {
-        let Some(path) = report else { continue };
-        let removed = file::remove(Path::new(path));
-        removed.map_err(|error| Failure::new(Code::ReportUnwritable, format!("{path} cannot be removed: {}", error.kind())))?;
+    let old = handle.store.sweepable(before, world.settings.retention_runs_per_namespace).await.or_fail()?;
+    let mut gone: Vec<RunId> = Vec::with_capacity(old.len());
+    let mut kept = None;
+    for (run, report) in &old {
+        match report.as_deref().map_or(Ok(()), |path| file::remove(Path::new(path))) {
+            Ok(()) => gone.push(*run),
+            Err(error) => {
+                let message = format!("the report of run {run} cannot be removed: {}", error.kind());
+                kept = Some(Failure::new(Code::ReportUnwritable, message));
+            }
+        }
     }
-    let count = u32::try_from(runs.len()).unwrap_or(u32::MAX);
-    Ok(Swept { runs: count, is_more: count > 0 })
+    let runs = handle.store.forget(&gone).await.or_fail()?;
+    match kept {
+        Some(failure) => Err(failure),
+        None => Ok(Swept { runs, is_more: runs > 0 }),
+    }
 }

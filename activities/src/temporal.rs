@@ -5,6 +5,7 @@
 
 use std::future::Future;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use dream_core::failure::Failure;
@@ -37,8 +38,13 @@ fn engine_error(failure: &Failure) -> ActivityError {
     ActivityError::application(failure)
 }
 
-/// Works and gives signs of life beside.
-async fn alive<T>(context: &ActivityContext, work: impl Future<Output = Result<T, Failure>>) -> Result<T, ActivityError> {
+/// Works and gives signs of life beside. Work that nobody waits for any more, or that outlasts the end of its worker, is cut
+/// off where it stands: what its last transaction did stays, and the next attempt does what is left.
+async fn alive<T>(
+    world: &World,
+    context: &ActivityContext,
+    work: impl Future<Output = Result<T, Failure>>,
+) -> Result<T, ActivityError> {
     let signs = async {
         loop {
             tokio::time::sleep(SIGN_OF_LIFE_EVERY).await;
@@ -49,6 +55,11 @@ async fn alive<T>(context: &ActivityContext, work: impl Future<Output = Result<T
     tokio::select! {
         done = work => done.map_err(|failure| engine_error(&failure)),
         () = signs => unreachable!("signs of life do not end"),
+        () = context.cancelled() => {
+            world.cut_off.fetch_add(1, Ordering::Relaxed);
+            let failure = ApplicationFailure::builder("this worker ends; another attempt goes on".to_owned());
+            Err(ActivityError::application(failure.type_name("WorkerStopping".to_owned()).build()))
+        }
     }
 }
 
@@ -65,22 +76,22 @@ impl Activities {
 
     #[activity(definition = markers::Audit)]
     pub async fn audit(self: Arc<Self>, context: ActivityContext, part: Part) -> Result<PartDone, ActivityError> {
-        alive(&context, crate::audit::audit(&self.world, part)).await
+        alive(&self.world, &context, crate::audit::audit(&self.world, part)).await
     }
 
     #[activity(definition = markers::Plan)]
     pub async fn plan(self: Arc<Self>, context: ActivityContext, part: Part) -> Result<PartDone, ActivityError> {
-        alive(&context, crate::plan::plan(&self.world, part)).await
+        alive(&self.world, &context, crate::plan::plan(&self.world, part)).await
     }
 
     #[activity(definition = markers::Seal)]
     pub async fn seal(self: Arc<Self>, context: ActivityContext, run: RunRef) -> Result<Sealed, ActivityError> {
-        alive(&context, crate::seal::seal(&self.world, run)).await
+        alive(&self.world, &context, crate::seal::seal(&self.world, run)).await
     }
 
     #[activity(definition = markers::Prepare)]
     pub async fn prepare(self: Arc<Self>, context: ActivityContext, run: RunRef) -> Result<PartDone, ActivityError> {
-        alive(&context, crate::embed::prepare(&self.world, run)).await
+        alive(&self.world, &context, crate::embed::prepare(&self.world, run)).await
     }
 
     #[activity(definition = markers::ParkForReview)]
@@ -108,27 +119,27 @@ impl Activities {
         context: ActivityContext,
         call: SettleReview,
     ) -> Result<(), ActivityError> {
-        alive(&context, crate::requests::settle_review(&self.world, call)).await
+        alive(&self.world, &context, crate::requests::settle_review(&self.world, call)).await
     }
 
     #[activity(definition = markers::Apply)]
     pub async fn apply(self: Arc<Self>, context: ActivityContext, call: ApplyStretch) -> Result<Applied, ActivityError> {
-        alive(&context, crate::apply::apply(&self.world, call, &|_seq| {})).await
+        alive(&self.world, &context, crate::apply::apply(&self.world, call, &|_seq| {})).await
     }
 
     #[activity(definition = markers::Report)]
     pub async fn report(self: Arc<Self>, context: ActivityContext, call: Report) -> Result<Reported, ActivityError> {
-        alive(&context, crate::report::report(&self.world, call)).await
+        alive(&self.world, &context, crate::report::report(&self.world, call)).await
     }
 
     #[activity(definition = markers::Undo)]
     pub async fn undo(self: Arc<Self>, context: ActivityContext, input: UndoInput) -> Result<Undone, ActivityError> {
-        alive(&context, crate::undo::undo(&self.world, input)).await
+        alive(&self.world, &context, crate::undo::undo(&self.world, input)).await
     }
 
     #[activity(definition = markers::Sweep)]
     pub async fn sweep(self: Arc<Self>, context: ActivityContext, store: String) -> Result<Swept, ActivityError> {
-        alive(&context, crate::sweep::sweep(&self.world, &store)).await
+        alive(&self.world, &context, crate::sweep::sweep(&self.world, &store)).await
     }
 
     #[activity(definition = markers::Namespaces)]

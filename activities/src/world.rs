@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU32;
 
 use dream_core::failure::{Code, Failure};
 use dream_core::id::RunId;
@@ -10,6 +11,7 @@ use dream_core::settings::Settings;
 use dream_ports::Store;
 use dream_ports::run::RunRecord;
 use dream_workflows::contract::RunRef;
+use tokio_util::sync::CancellationToken;
 
 use crate::begin::RunSettings;
 use crate::embed::Embedder;
@@ -29,6 +31,10 @@ pub struct World {
     pub holder: String,
     /// Whether the engine knows our search attributes.
     pub has_search_attributes: bool,
+    /// Cancelled once this process was told to end: long work stops at its next safe place, and somebody else goes on.
+    pub stopping: CancellationToken,
+    /// Activities that were cut off because they did not end in time. Nothing is lost by it; they are done again elsewhere.
+    pub cut_off: AtomicU32,
 }
 
 /// A store and what stands beside it.

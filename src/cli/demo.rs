@@ -126,7 +126,6 @@ async fn dream(world: &Arc<dream_activities::World>, plan_of: Option<Uuid>) -> a
         run_id: Uuid::now_v7().to_string(),
         engine: "local".to_owned(),
         workflow_id: None,
-        abandon: None,
     };
     run::locally(world.clone(), begin).await.map_err(|error| match error {
         StepError::Failed { name, message } => anyhow::anyhow!("{name}: {message}"),

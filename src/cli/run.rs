@@ -257,6 +257,7 @@ impl Graph {
         input.plan_of = self.plan_of;
         input.expected_plan_hash.clone_from(&self.expected_plan_hash);
         input.resume_from = self.resume;
+        input.abandon = self.abandon;
         input.run_id = self.run_id;
         input.enable = self.enable;
         input.force_liveness = self.force_liveness;
@@ -267,7 +268,6 @@ impl Graph {
             run_id: Uuid::now_v7().to_string(),
             engine: "local".to_owned(),
             workflow_id: None,
-            abandon: self.abandon.map(|run| run.to_string()),
         })
     }
 }

@@ -69,7 +69,10 @@ impl Worker {
             term::note(&note);
         })
         .await?;
-        term::note("stopped; nothing was cut off");
+        match world.cut_off.load(std::sync::atomic::Ordering::Relaxed) {
+            0 => term::note("stopped; nothing was cut off"),
+            count => term::note(&format!("stopped; {count} activities were cut off and are done again elsewhere")),
+        }
         Ok(Exit::Done)
     }
 }

@@ -18,9 +18,6 @@ pub struct Begin {
     /// The workflow's id, if the engine has one.
     #[serde(default)]
     pub workflow_id: Option<String>,
-    /// Closes this stuck run first.
-    #[serde(default)]
-    pub abandon: Option<String>,
 }
 
 /// A run that has begun, and what is left of it.

@@ -62,7 +62,6 @@ impl Dream {
             run_id: ctx.info().first_execution_run_id().to_owned(),
             engine: "temporal".to_owned(),
             workflow_id: Some(ctx.workflow_id().to_owned()),
-            abandon: None,
         };
         let mut telling = Telling::new(ctx.clone());
         let outcome = {

@@ -14,7 +14,7 @@ use temporalio_common::error::IncomingError;
 use temporalio_macros::{workflow, workflow_methods};
 use temporalio_workflow::{
     ChildWorkflowOptions, ContinueAsNewOptions, ParentClosePolicy, WorkflowContext, WorkflowContextView,
-    WorkflowResult,
+    WorkflowResult, WorkflowTermination,
 };
 
 use crate::activities::DreamActivities;
@@ -67,6 +67,9 @@ impl StartDream {
     }
 }
 
+/// What a cancelled dream is counted as.
+const CANCELLED: &str = "cancelled";
+
 /// Why a dream that was started has no report.
 struct NoReport {
     name: String,
@@ -86,7 +89,7 @@ async fn start<W>(ctx: &WorkflowContext<W>, input: DreamInput, id: String) -> Re
         Some(IncomingError::Application(failure)) => {
             no_report(failure.type_name().unwrap_or(Code::Defect.name()), failure.to_string())
         }
-        Some(IncomingError::Cancelled(_)) => no_report("cancelled", "the dream was cancelled".to_owned()),
+        Some(IncomingError::Cancelled(_)) => no_report(CANCELLED, "the dream was cancelled".to_owned()),
         _ => no_report(Code::Defect.name(), "the dream ended without a word".to_owned()),
     })
 }
@@ -95,6 +98,7 @@ fn settle(namespace: String, outcome: Result<Reported, NoReport>) -> WorkflowRes
     match outcome {
         Ok(reported) => Ok(Started { namespace, reported: Some(reported), skipped: None }),
         Err(no) if no.name == Code::Locked.name() => Ok(Started { namespace, reported: None, skipped: Some(no.name) }),
+        Err(no) if no.name == CANCELLED => Err(WorkflowTermination::cancelled()),
         Err(no) => Err(workflow_failure(&no.name, &no.message).into()),
     }
 }
@@ -149,7 +153,7 @@ impl DreamAll {
             let page = match page.map_err(|error| step_error(&error)) {
                 Ok(page) => page,
                 Err(StepError::Failed { name, message }) => return Err(workflow_failure(&name, &message).into()),
-                Err(_) => return Err(temporalio_workflow::WorkflowTermination::cancelled()),
+                Err(_) => return Err(WorkflowTermination::cancelled()),
             };
             for namespaces in page.namespaces.chunks(DREAMS_AT_ONCE_MAX) {
                 let dreams = namespaces.iter().map(|namespace| {

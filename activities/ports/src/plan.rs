@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use async_trait::async_trait;
+use dream_core::clock::Moment;
 use dream_core::change::RowKey;
 use dream_core::id::{ContentKey, NamespaceId, OpId, RunId};
 use dream_core::op::{Draft, Op, OpKind, OpState};
@@ -45,8 +46,10 @@ pub struct OpRecord {
     pub numbers: Option<String>,
     /// A person's word on it: accepted or rejected.
     pub review: Option<bool>,
-    /// When it was last carried out or taken back.
-    pub applied_at: Option<dream_core::clock::Moment>,
+    /// When it was carried out.
+    pub applied_at: Option<Moment>,
+    /// When it was taken back.
+    pub undone_at: Option<Moment>,
 }
 
 /// Which ops to load.
@@ -83,7 +86,7 @@ pub struct Touch {
     /// The op.
     pub op: OpId,
     /// When it was applied.
-    pub applied_at: dream_core::clock::Moment,
+    pub applied_at: Moment,
     /// What it changed.
     pub record: UndoRecord,
 }

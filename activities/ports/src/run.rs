@@ -174,6 +174,8 @@ pub struct RunRecord {
     pub manifest_sha256: Option<String>,
     /// Until when a review waits.
     pub review_until: Option<Moment>,
+    /// When its plan was sealed.
+    pub sealed_at: Option<Moment>,
 }
 
 /// Something asked of a run while it runs.
@@ -371,7 +373,11 @@ pub trait RunStore: Send + Sync {
     /// The kill switches that are set.
     async fn stops(&self) -> Result<Vec<Stop>, StoreError>;
 
-    /// Deletes what belongs to closed runs that are older than `before`, or beyond the newest `runs_max` of their namespace;
-    /// answers which runs went, and where their reports lie.
-    async fn sweep(&self, before: Moment, runs_max: u32) -> Result<Vec<(RunId, Option<String>)>, StoreError>;
+    /// A few of the closed runs that are older than `before`, or beyond the newest `runs_max` of their namespace, oldest first,
+    /// and where their reports lie. One that somebody takes back, or whose outbox rows wait, is not among them.
+    async fn sweepable(&self, before: Moment, runs_max: u32) -> Result<Vec<(RunId, Option<String>)>, StoreError>;
+
+    /// Deletes everything that these runs left, except for those that are open, taken back or waited for by now; answers how
+    /// many went.
+    async fn forget(&self, runs: &[RunId]) -> Result<u32, StoreError>;
 }

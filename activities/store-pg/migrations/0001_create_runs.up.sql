@@ -35,6 +35,7 @@ create table dream.run (
     as_of timestamptz not null,
     started_at timestamptz not null,
     heartbeat_at timestamptz not null,
+    sealed_at timestamptz,
     finished_at timestamptz,
     input text not null,
     settings text not null,
@@ -93,6 +94,7 @@ create table dream.op (
     numbers text,
     review boolean,           -- accepted, rejected, or unsaid
     applied_at timestamptz,
+    undone_at timestamptz,
     primary key (run_id, seq)
 ) with (fillfactor = 80);
 create unique index op_by_id on dream.op (op_id);

@@ -7,7 +7,7 @@ use dream_core::change::RowKey;
 use dream_core::id::{ContentKey, NamespaceId, OpId, RunId};
 use dream_core::op::{Draft, Op, OpKind};
 use dream_core::plan::{Plan, PlanHash};
-use dream_core::run::SkipReason;
+use dream_core::run::{SkipReason, with_skip_reasons};
 use dream_core::undo::{UndoRecord, vector_bytes, vector_from_bytes};
 use dream_core::verdict::Verdict;
 use dream_ports::plan::{Baseline, Finding, OpFilter, OpRecord, Step, StretchOps, Touch};
@@ -74,6 +74,21 @@ async fn insert_findings(tx: &mut Tx, fence: &Fence, findings: &[Finding]) -> Re
             .await
             .doing("write findings")?;
     }
+    Ok(())
+}
+
+/// Adds to what a run did not do; a reason that is known for its op is replaced.
+async fn add_skip_reasons(tx: &mut Tx, run: RunId, new: &[SkipReason]) -> Result<(), StoreError> {
+    if new.is_empty() {
+        return Ok(());
+    }
+    let known = need_run(tx, run).await?.skip_reasons;
+    query(sql!("runs/add_skip_reasons"))
+        .bind(run.0)
+        .bind(spell_json(&with_skip_reasons(known, new)))
+        .execute(&mut **tx)
+        .await
+        .doing("write skip reasons")?;
     Ok(())
 }
 
@@ -147,16 +162,7 @@ impl PlanStore for PgStore {
             .execute(&mut *tx)
             .await
             .doing(OPERATION)?;
-        let mut reasons = need_run(&mut tx, fence.run).await?.skip_reasons;
-        reasons
-            .retain(|reason| reason.op_kind != planner || !skip_reasons.iter().any(|new| new.reason == reason.reason));
-        reasons.extend_from_slice(skip_reasons);
-        query(sql!("runs/add_skip_reasons"))
-            .bind(fence.run.0)
-            .bind(spell_json(&reasons))
-            .execute(&mut *tx)
-            .await
-            .doing(OPERATION)?;
+        add_skip_reasons(&mut tx, fence.run, skip_reasons).await?;
         mark_done(&mut tx, fence, step).await?;
         tx.commit().await.doing(OPERATION)
     }
@@ -193,6 +199,7 @@ impl PlanStore for PgStore {
             .doing(OPERATION)?;
         mark_done(&mut tx, fence, step).await?;
         let row = KhoraRow { plan_hash: Some(&plan.hash), ops_total: Some(ops_total), ..KhoraRow::default() };
+        add_skip_reasons(&mut tx, fence.run, &plan.skip_reasons()).await?;
         crate::khora::update(&mut tx, fence.run, at, &row).await?;
         tx.commit().await.doing(OPERATION)
     }

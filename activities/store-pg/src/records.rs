@@ -92,7 +92,8 @@ pub(crate) fn op(run: RunId, row: &PgRow) -> Result<Op, StoreError> {
 }
 
 pub(crate) fn op_record(run: RunId, row: &PgRow) -> Result<OpRecord, StoreError> {
-    Ok(OpRecord { op: op(run, row)?, numbers: get(row, "numbers")?, review: get(row, "review")?, applied_at: maybe_moment(row, "applied_at")? })
+    Ok(OpRecord { op: op(run, row)?, numbers: get(row, "numbers")?, review: get(row, "review")?, applied_at: maybe_moment(row, "applied_at")?,
+        undone_at: maybe_moment(row, "undone_at")? })
 }
 
 pub(crate) fn undo_record(row: &PgRow) -> Result<UndoRecord, StoreError> {
@@ -135,6 +136,7 @@ pub(crate) fn run_record(row: &PgRow) -> Result<RunRecord, StoreError> {
         report_path: get(row, "report_path")?,
         manifest_sha256: get(row, "manifest_sha256")?,
         review_until: maybe_moment(row, "review_until")?,
+        sealed_at: maybe_moment(row, "sealed_at")?,
     })
 }
 

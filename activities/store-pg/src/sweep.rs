@@ -14,16 +14,28 @@ use crate::{PgStore, query, sql};
 const RUNS_PER_SWEEP_MAX: i64 = 10;
 
 impl PgStore {
-    pub(crate) async fn sweep_runs(&self, before: Moment, runs_max: u32) -> Result<Vec<(RunId, Option<String>)>, StoreError> {
-        const OPERATION: &str = "sweep old runs";
-        let mut tx = self.write(OPERATION).await?;
-        let rows = query(sql!("runs/sweep_candidates"))
+    pub(crate) async fn sweepable_runs(
+        &self,
+        before: Moment,
+        runs_max: u32,
+    ) -> Result<Vec<(RunId, Option<String>)>, StoreError> {
+        const OPERATION: &str = "look for old runs";
+        let mut tx = self.read(OPERATION).await?;
+        let rows = query(sql!("runs/sweepable"))
             .bind(Timestamptz::from(before))
             .bind(i64::from(runs_max))
             .bind(RUNS_PER_SWEEP_MAX)
             .fetch_all(&mut *tx)
             .await
             .doing(OPERATION)?;
+        rows.iter().map(|row| Ok((RunId(get(row, "run_id")?), get(row, "report_path")?))).collect()
+    }
+
+    pub(crate) async fn forget_runs(&self, runs: &[RunId]) -> Result<u32, StoreError> {
+        const OPERATION: &str = "sweep old runs";
+        let wanted: Vec<Uuid> = runs.iter().map(|run| run.0).collect();
+        let mut tx = self.write(OPERATION).await?;
+        let rows = query(sql!("runs/forgettable")).bind(wanted).fetch_all(&mut *tx).await.doing(OPERATION)?;
         let runs = rows.iter().map(|row| get(row, "run_id")).collect::<Result<Vec<Uuid>, _>>()?;
         let statements = [
             sql!("touched/delete"),
@@ -37,7 +49,6 @@ impl PgStore {
             query(statement).bind(&runs).execute(&mut *tx).await.doing(OPERATION)?;
         }
         tx.commit().await.doing(OPERATION)?;
-        let paths = rows.iter().map(|row| get(row, "report_path")).collect::<Result<Vec<_>, _>>()?;
-        Ok(runs.into_iter().map(RunId).zip(paths).collect())
+        Ok(u32::try_from(runs.len()).unwrap_or(u32::MAX))
     }
 }

@@ -33,6 +33,7 @@ create table dream_run (
     as_of text not null,
     started_at text not null,
     heartbeat_at text not null,
+    sealed_at text,
     finished_at text,
     input text not null,
     settings text not null,
@@ -88,6 +89,7 @@ create table dream_op (
     numbers text,
     review integer,          -- 1 accepted, 0 rejected, null unsaid
     applied_at text,
+    undone_at text,
     primary key (run_id, seq)
 );
 create index dream_op_by_content on dream_op (run_id, content_key);

@@ -115,6 +115,7 @@ pub(crate) fn run_record(row: &SqliteRow) -> Result<RunRecord, StoreError> {
         report_path: maybe(row, "report_path")?,
         manifest_sha256: maybe(row, "manifest_sha256")?,
         review_until: maybe_moment(row, "review_until")?,
+        sealed_at: maybe_moment(row, "sealed_at")?,
     })
 }
 
@@ -148,6 +149,7 @@ pub(crate) fn op_record(run: RunId, row: &SqliteRow) -> Result<OpRecord, StoreEr
         numbers: maybe(row, "numbers")?,
         review: get(row, "review")?,
         applied_at: maybe_moment(row, "applied_at")?,
+        undone_at: maybe_moment(row, "undone_at")?,
     })
 }
 

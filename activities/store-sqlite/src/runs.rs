@@ -165,17 +165,11 @@ impl RunStore for SqliteStore {
         if begin.is_resume && standing_run.is_none() {
             return Err(StoreError::NoRun { id: begin.run.0 });
         }
-        let mut abandoned = Vec::new();
-        if let Some(run) = begin.abandon {
-            abandoned.push(run);
-            abandon_in(&mut tx, begin, run).await?;
-        }
         let standing = standing(&mut tx, begin.realm, begin.namespace.id).await?;
-        let admission = admit(begin.run, &standing);
+        let admission = admit(begin.run, begin.abandon, &standing);
         let Admission::Admit { abandon } = admission else { return Ok(Begun::Refused(admission)) };
-        for run in abandon {
-            abandon_in(&mut tx, begin, run).await?;
-            abandoned.push(run);
+        for run in &abandon {
+            abandon_in(&mut tx, begin, *run).await?;
         }
         match &standing_run {
             None => insert_run(&mut tx, begin, standing.now).await?,
@@ -192,7 +186,7 @@ impl RunStore for SqliteStore {
             .doing(OPERATION)?;
         let run = need_run(&mut tx, begin.run).await?;
         tx.commit().await.doing(OPERATION)?;
-        Ok(Begun::Holds { fence, run: Box::new(run), abandoned })
+        Ok(Begun::Holds { fence, run: Box::new(run), abandoned: abandon })
     }
 
     async fn fence(&self, run: RunId, holder: &str) -> Result<Fence, StoreError> {
@@ -297,7 +291,11 @@ impl RunStore for SqliteStore {
         self.list_stops().await
     }
 
-    async fn sweep(&self, before: Moment, runs_max: u32) -> Result<Vec<(RunId, Option<String>)>, StoreError> {
-        self.sweep_runs(before, runs_max).await
+    async fn sweepable(&self, before: Moment, runs_max: u32) -> Result<Vec<(RunId, Option<String>)>, StoreError> {
+        self.sweepable_runs(before, runs_max).await
+    }
+
+    async fn forget(&self, runs: &[RunId]) -> Result<u32, StoreError> {
+        self.forget_runs(runs).await
     }
 }

@@ -13,22 +13,31 @@ use crate::{SqliteStore, sql};
 const RUNS_PER_SWEEP_MAX: u32 = 10;
 
 impl SqliteStore {
-    pub(crate) async fn sweep_runs(&self, before: Moment, runs_max: u32) -> Result<Vec<(RunId, Option<String>)>, StoreError> {
-        const OPERATION: &str = "sweep old runs";
-        let mut tx = self.write(OPERATION).await?;
-        let rows = sqlx::query(sql!("runs/sweep_candidates"))
+    pub(crate) async fn sweepable_runs(
+        &self,
+        before: Moment,
+        runs_max: u32,
+    ) -> Result<Vec<(RunId, Option<String>)>, StoreError> {
+        let rows = sqlx::query(sql!("runs/sweepable"))
             .bind(spell_moment(before))
             .bind(runs_max)
             .bind(RUNS_PER_SWEEP_MAX)
-            .fetch_all(&mut *tx)
+            .fetch_all(&self.reader)
             .await
-            .doing(OPERATION)?;
-        let runs = rows.iter().map(|row| id(row, "run_id")).collect::<Result<Vec<_>, _>>()?;
+            .doing("look for old runs")?;
+        rows.iter().map(|row| Ok((RunId(id(row, "run_id")?), maybe(row, "report_path")?))).collect()
+    }
+
+    pub(crate) async fn forget_runs(&self, runs: &[RunId]) -> Result<u32, StoreError> {
+        const OPERATION: &str = "sweep old runs";
+        let wanted: Vec<_> = runs.iter().map(|run| run.0).collect();
+        let mut tx = self.write(OPERATION).await?;
+        let rows = sqlx::query(sql!("runs/forgettable")).bind(id_array(&wanted)).fetch_all(&mut *tx).await;
+        let runs = rows.doing(OPERATION)?.iter().map(|row| id(row, "run_id")).collect::<Result<Vec<_>, _>>()?;
         for statement in [sql!("touched/delete"), sql!("outbox/delete"), sql!("runs/delete")] {
             sqlx::query(statement).bind(id_array(&runs)).execute(&mut *tx).await.doing(OPERATION)?;
         }
         tx.commit().await.doing(OPERATION)?;
-        let paths = rows.iter().map(|row| maybe(row, "report_path")).collect::<Result<Vec<_>, _>>()?;
-        Ok(runs.into_iter().map(RunId).zip(paths).collect())
+        Ok(u32::try_from(runs.len()).unwrap_or(u32::MAX))
     }
 }

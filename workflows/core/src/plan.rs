@@ -5,13 +5,14 @@
 //!
 //! **Invariant:** the same drafts give the same ops and the same hash, in whatever order they come.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
 use crate::digest::Digester;
 use crate::id::{ContentKey, RunId, hex};
-use crate::op::{Draft, Op};
+use crate::op::{Draft, Op, OpKind, Reason};
+use crate::run::SkipReason;
 
 /// Most ops one run may hold. A namespace that needs more is consolidated over several nights; beyond this the plan of one
 /// run is nothing a person could look through, and its undo nothing anybody could take back in an evening.
@@ -36,7 +37,19 @@ pub struct Plan {
     /// What the ops will do, as a hash.
     pub hash: PlanHash,
     /// Drafts that found no room under [`OPS_PER_RUN_MAX`].
-    pub dropped: usize,
+    pub dropped: BTreeMap<OpKind, u64>,
+}
+
+impl Plan {
+    /// What found no room, as reasons.
+    pub fn skip_reasons(&self) -> Vec<SkipReason> {
+        let reason = |(kind, count): (&OpKind, &u64)| SkipReason {
+            op_kind: *kind,
+            reason: Reason::PlanCapReached,
+            count: Some(*count),
+        };
+        self.dropped.iter().map(reason).collect()
+    }
 }
 
 /// Seals the drafts of a run.
@@ -51,9 +64,10 @@ fn seal_capped(run: RunId, drafts: Vec<Draft>, ops_max: usize) -> Plan {
         place(one).cmp(&place(two)).then(one_key.cmp(two_key))
     });
     keyed.dedup_by(|(one, _), (two, _)| one == two);
-    let found = keyed.len();
-    cut_between_clusters(&mut keyed, ops_max);
-    let dropped = found - keyed.len();
+    let mut dropped = BTreeMap::new();
+    for (_, draft) in keyed.split_off(cut_between_clusters(&keyed, ops_max)) {
+        *dropped.entry(draft.kind).or_default() += 1;
+    }
     let sealed: BTreeSet<ContentKey> = keyed.iter().map(|(key, _)| *key).collect();
     let ops = keyed
         .into_iter()
@@ -64,16 +78,17 @@ fn seal_capped(run: RunId, drafts: Vec<Draft>, ops_max: usize) -> Plan {
     Plan { ops, hash: plan_hash(&sealed), dropped }
 }
 
-fn cut_between_clusters(keyed: &mut Vec<(ContentKey, Draft)>, ops_max: usize) {
+/// Where a plan ends that may hold `ops_max` ops: a cluster is planned as a whole or not at all.
+fn cut_between_clusters(keyed: &[(ContentKey, Draft)], ops_max: usize) -> usize {
     if keyed.len() <= ops_max {
-        return;
+        return keyed.len();
     }
     let cluster = |position: usize| keyed[position].1.intent.cluster();
     let mut end = ops_max;
     while end > 0 && cluster(end - 1) == cluster(end) {
         end -= 1;
     }
-    keyed.truncate(end);
+    end
 }
 
 /// SHA-256 over the content keys of a plan in their order.

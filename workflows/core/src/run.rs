@@ -191,6 +191,9 @@ pub struct DreamInput {
     /// Goes on with this run where it stopped.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resume_from: Option<Uuid>,
+    /// Closes this silent run of the namespace first; what it applied stays and can be undone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub abandon: Option<Uuid>,
     /// Carries out the plan that this dry run sealed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub plan_of: Option<Uuid>,
@@ -245,6 +248,7 @@ impl DreamInput {
             scope: None,
             ops: None,
             resume_from: None,
+            abandon: None,
             plan_of: None,
             expected_plan_hash: None,
             expertise: None,
@@ -386,21 +390,22 @@ pub enum Admission {
     },
 }
 
-/// Decides whether `run` may take the target.
-pub fn admit(run: RunId, standing: &Standing) -> Admission {
+/// Decides whether `run` may take the target; `given_up` is a run that a person gives up, which closes it if it is silent.
+pub fn admit(run: RunId, given_up: Option<RunId>, standing: &Standing) -> Admission {
     if let Some(lease) = &standing.lease
         && lease.run != run
         && lease.expires_at > standing.now
     {
         return Admission::Locked { run: lease.run, holder: Some(lease.holder.clone()) };
     }
-    let mut abandon = Vec::new();
+    let waits = |open: &&OpenRun| open.is_waiting && given_up == Some(open.run);
+    let mut abandon: Vec<RunId> = standing.open_runs.iter().filter(waits).map(|open| open.run).collect();
     for open in standing.open_runs.iter().filter(|open| open.run != run && !open.is_waiting) {
         let silent_seconds = standing.now.seconds_since(open.heartbeat_at);
         if silent_seconds < STUCK_AFTER_SECONDS {
             return Admission::Locked { run: open.run, holder: None };
         }
-        if open.state == RunState::Applying {
+        if open.state == RunState::Applying && given_up != Some(open.run) {
             return Admission::Stuck { run: open.run, silent_seconds };
         }
         abandon.push(open.run);
@@ -418,6 +423,15 @@ pub struct SkipReason {
     /// How many rows it is about, where that is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub count: Option<u64>,
+}
+
+/// What a run did not do, with more of it; a reason that is known for its op is replaced, so that saying it twice is saying it
+/// once.
+pub fn with_skip_reasons(mut known: Vec<SkipReason>, new: &[SkipReason]) -> Vec<SkipReason> {
+    let is_same = |one: &SkipReason, two: &SkipReason| (one.op_kind, one.reason) == (two.op_kind, two.reason);
+    known.retain(|known| !new.iter().any(|new| is_same(known, new)));
+    known.extend_from_slice(new);
+    known
 }
 
 /// Ops of a run by what became of them, per kind.
@@ -456,20 +470,31 @@ mod tests {
     #[test]
     fn a_held_target_refuses_every_other_run_and_takes_its_holder_back() {
         let held = standing(Some(5), &[]);
-        assert_eq!(admit(id(2), &held), Admission::Locked { run: id(1), holder: Some("w".into()) });
-        assert_eq!(admit(id(1), &held), Admission::Admit { abandon: vec![] });
+        assert_eq!(admit(id(2), None, &held), Admission::Locked { run: id(1), holder: Some("w".into()) });
+        assert_eq!(admit(id(1), None, &held), Admission::Admit { abandon: vec![] });
     }
 
     #[test]
     fn a_silent_run_locks_for_ten_minutes_then_is_abandoned_or_stuck() {
         use RunState::{Applying, AwaitingReview, Planning};
-        let check = |open, expected: &Admission| assert_eq!(&admit(id(9), &standing(Some(-1), open)), expected);
+        let check = |open, expected: &Admission| assert_eq!(&admit(id(9), None, &standing(Some(-1), open)), expected);
         check(&[(1, Planning, false, 599)], &Admission::Locked { run: id(1), holder: None });
         check(&[(1, Planning, false, 600)], &Admission::Admit { abandon: vec![id(1)] });
         check(&[(1, Applying, false, 599)], &Admission::Locked { run: id(1), holder: None });
         check(&[(1, Applying, false, 600)], &Admission::Stuck { run: id(1), silent_seconds: 600 });
         check(&[(1, AwaitingReview, true, 1)], &Admission::Admit { abandon: vec![] });
         check(&[(1, Applying, true, 1)], &Admission::Admit { abandon: vec![] });
+    }
+
+    #[test]
+    fn a_run_is_given_up_only_if_it_is_silent_or_waits() {
+        use RunState::{Applying, AwaitingReview};
+        let check = |open, expected: &Admission| {
+            assert_eq!(&admit(id(9), Some(id(1)), &standing(Some(-1), open)), expected);
+        };
+        check(&[(1, Applying, false, 600)], &Admission::Admit { abandon: vec![id(1)] });
+        check(&[(1, Applying, false, 599)], &Admission::Locked { run: id(1), holder: None });
+        check(&[(1, AwaitingReview, true, 1), (2, AwaitingReview, true, 1)], &Admission::Admit { abandon: vec![id(1)] });
     }
 
     #[test]

@@ -1,3 +1,4 @@
+-- queries/verdicts/kept_apart.sql
 -- Which of these pairs of names stay two.
 select v.low, v.high
   from unnest($2::bytea[], $3::bytea[]) as pair (low, high)

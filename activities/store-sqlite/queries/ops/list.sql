@@ -1,5 +1,5 @@
 -- queries/ops/list.sql
-select seq, draft, state, reason, numbers, review, applied_at
+select seq, draft, state, reason, numbers, review, applied_at, undone_at
   from dream_op
  where run_id = ?1 and seq > ?2
    and (?3 is null or kind = ?3)

@@ -1,3 +1,4 @@
+-- queries/verdicts/kept_apart.sql
 -- Which of these pairs of names stay two.
 select v.low, v.high
   from json_each(?2) as pair
