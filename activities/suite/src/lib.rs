@@ -24,6 +24,7 @@ pub mod requests;
 pub mod saga;
 pub mod snapshots;
 pub mod stale;
+pub mod statements;
 pub mod sweep;
 pub mod transfer;
 pub mod undo;

@@ -1,7 +1,10 @@
 //! The PostgreSQL store on a real server, whose address is in `DREAM_TEST_POSTGRES_URL`: the behavioural suite on Khora's
 //! schema and on our own, statements against three schemas, and what only a server can show.
 
+mod ingest;
 mod kit;
+mod server;
+mod statements;
 
 mod khoras {
     dream_store_suite::store_suite!(crate::kit::khoras);

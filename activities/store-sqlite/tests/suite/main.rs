@@ -1,6 +1,7 @@
 //! The behavioural suite on the embedded store: in memory, and on a file that Khora made.
 
 mod kit;
+mod statements;
 
 mod memory {
     dream_store_suite::store_suite!(crate::kit::in_memory);
