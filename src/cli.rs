@@ -4,6 +4,7 @@ mod config;
 mod control;
 mod demo;
 mod doctor;
+mod eval;
 mod export;
 mod history;
 mod import;
@@ -87,6 +88,9 @@ enum Command {
     Export(export::Export),
     /// Deletes runs that are too old, or too many, with their reports and undo records.
     Sweep(sweep::Sweep),
+    /// Measures what a dream decides against the truth.
+    #[command(subcommand)]
+    Eval(eval::Eval),
     /// Looks at everything a dream needs and says what is wrong.
     Doctor(doctor::Doctor),
     /// Shows the configuration.
@@ -103,6 +107,7 @@ pub(crate) async fn dispatch(cli: Cli) -> anyhow::Result<Exit> {
         Command::Demo(command) => command.run(config).await,
         Command::Run(command) => command.run(config).await,
         Command::Config(command) => command.run(&config),
+        Command::Eval(command) => command.run(&config),
         Command::Plan(command) => command.run(&config).await,
         Command::History(command) => command.run(&config).await,
         Command::Status(command) => command.run(&config).await,

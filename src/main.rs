@@ -9,6 +9,7 @@ mod cli;
 mod config;
 mod demo;
 mod engine;
+mod eval;
 mod exit;
 mod health;
 mod local;
