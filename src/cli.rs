@@ -1,5 +1,6 @@
 //! The command line: one command, one file. The doc comments are the manual.
 
+mod bench;
 mod config;
 mod control;
 mod demo;
@@ -91,6 +92,8 @@ enum Command {
     /// Measures what a dream decides against the truth.
     #[command(subcommand)]
     Eval(eval::Eval),
+    /// Measures planning and applying on a made-up namespace, against the least anybody could do.
+    Bench(bench::Bench),
     /// Looks at everything a dream needs and says what is wrong.
     Doctor(doctor::Doctor),
     /// Shows the configuration.
@@ -129,6 +132,7 @@ pub(crate) async fn dispatch(cli: Cli) -> anyhow::Result<Exit> {
         Command::Export(command) => command.run(&config).await,
         Command::Sweep(command) => command.run(&config).await,
         Command::Doctor(command) => command.run(&config).await,
+        Command::Bench(command) => command.run(config).await,
         Command::Worker(command) => command.run(&config).await,
     }
 }

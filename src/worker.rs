@@ -34,8 +34,27 @@ const WORKFLOW_TASKS_MAX: usize = 40;
 /// How soon a sign of life reaches the server, so that little is done twice after a crash.
 const SIGN_OF_LIFE_EVERY: Duration = Duration::from_secs(1);
 
-/// Runs a worker until it is told to stop; `ready` is told once it polls.
+/// Runs a worker until the process is told to stop; `ready` is told once it polls.
 pub(crate) async fn run(
+    world: Arc<World>,
+    client: Client,
+    tuning: &Tuning,
+    ready: impl FnOnce(),
+) -> anyhow::Result<()> {
+    let told = async {
+        if told_to_stop().await.is_ok() {
+            tracing::info!("told to stop; running activities may end");
+        } else {
+            // Without signals only a kill ends it.
+            std::future::pending::<()>().await;
+        }
+    };
+    run_until(told, world, client, tuning, ready).await
+}
+
+/// Runs a worker until `told` is over.
+pub(crate) async fn run_until(
+    told: impl Future<Output = ()> + Send + 'static,
     world: Arc<World>,
     client: Client,
     tuning: &Tuning,
@@ -66,10 +85,8 @@ pub(crate) async fn run(
     let mut worker = Worker::new(&runtime, client, options)?;
     let stop = worker.shutdown_handle();
     tokio::spawn(async move {
-        if told_to_stop().await.is_ok() {
-            tracing::info!("told to stop; running activities may end");
-            stop();
-        }
+        told.await;
+        stop();
     });
     ready();
     worker
