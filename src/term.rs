@@ -2,7 +2,7 @@
 
 use std::io::{IsTerminal as _, Write as _};
 
-use comfy_table::presets::UTF8_HORIZONTAL_ONLY;
+use comfy_table::presets::UTF8_BORDERS_ONLY;
 use comfy_table::{Cell, ContentArrangement, Table};
 use indicatif::{ProgressBar, ProgressStyle};
 
@@ -33,7 +33,7 @@ pub(crate) fn json(value: &impl serde::Serialize) -> anyhow::Result<()> {
 /// Prints a table.
 pub(crate) fn table(header: &[&str], rows: &[Vec<String>]) {
     let mut table = Table::new();
-    table.load_style(UTF8_HORIZONTAL_ONLY).set_content_arrangement(ContentArrangement::Dynamic);
+    table.load_style(UTF8_BORDERS_ONLY).set_content_arrangement(ContentArrangement::Dynamic);
     if table.width().is_none() {
         table.set_width(WIDTH_DEFAULT);
     }

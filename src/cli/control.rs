@@ -4,13 +4,14 @@ use clap::Args;
 use dream_core::failure::{Code, Failure};
 use dream_core::id::NamespaceId;
 use dream_ports::Store;
-use dream_ports::run::{Request, RequestKind, RequestOutcome};
+use dream_core::run::RunState;
+use dream_ports::run::{Request, RequestKind, RequestOutcome, RunRecord};
 use uuid::Uuid;
 
 use super::StoreArg;
 use crate::config::Config;
 use crate::exit::Exit;
-use crate::{term, wiring};
+use crate::{engine, term, wiring};
 
 /// A request to one run.
 #[derive(Debug, Args)]
@@ -34,7 +35,21 @@ impl Ask {
             by: self.by.unwrap_or_else(|| "unnamed".to_owned()),
             plan_hash: None,
         };
-        answer(self.run, store.request(&request).await?)
+        let record = store.run(request.run).await?;
+        let exit = answer(self.run, store.request(&request).await?)?;
+        pass_on(&record).await;
+        Ok(exit)
+    }
+}
+
+/// Sees to it that a request is heeded now: a workflow is woken. A run that waits for a person outside of an engine has no
+/// process that could heed it, so it is said how to go on.
+pub(crate) async fn pass_on(record: &RunRecord) {
+    if record.engine != "local" {
+        engine::wake(record.workflow_id.as_deref()).await;
+    } else if record.state == RunState::AwaitingReview {
+        let namespace = record.stable_namespace;
+        term::note(&format!("go on with `dream run graph --namespace {namespace} --resume {}`", record.run));
     }
 }
 

@@ -50,7 +50,7 @@ fn row(run: &RunRecord) -> Vec<String> {
     let took = run.finished_at.unwrap_or(run.heartbeat_at).seconds_since(run.started_at);
     vec![
         run.run.to_string(),
-        run.stable_namespace.to_string(),
+        run.stable_namespace.to_string()[..8].to_owned() + "…",
         run.mode.to_string(),
         run.state.to_string(),
         run.ops_total.to_string(),

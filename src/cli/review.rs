@@ -13,7 +13,7 @@ use dream_ports::run::{Request, RequestKind, RunRecord};
 use uuid::Uuid;
 
 use super::StoreArg;
-use super::control::answer;
+use super::control::{answer, pass_on};
 use super::names::Names;
 use crate::config::Config;
 use crate::exit::Exit;
@@ -142,12 +142,7 @@ impl Word {
             plan_hash: self.plan_hash.map(PlanHash).or(record.plan_hash.clone()),
         };
         let exit = answer(self.run, store.request(&request).await?)?;
-        if record.engine == "local" {
-            let namespace = record.stable_namespace;
-            term::note(&format!("go on with `dream run graph --namespace {namespace} --resume {}`", record.run));
-        } else {
-            crate::engine::wake(record.workflow_id.as_deref()).await;
-        }
+        pass_on(&record).await;
         Ok(exit)
     }
 }

@@ -74,6 +74,9 @@ pub(crate) struct Graph {
     /// Removes references although more than half of them look dead.
     #[arg(long)]
     pub(crate) force_liveness: bool,
+    /// The id of the run; made if it is not said.
+    #[arg(long, hide = true)]
+    pub(crate) run_id: Option<Uuid>,
     /// Says that a timer starts this run.
     #[arg(long)]
     pub(crate) scheduled: bool,
@@ -254,6 +257,7 @@ impl Graph {
         input.plan_of = self.plan_of;
         input.expected_plan_hash.clone_from(&self.expected_plan_hash);
         input.resume_from = self.resume;
+        input.run_id = self.run_id;
         input.enable = self.enable;
         input.force_liveness = self.force_liveness;
         input.trigger = if self.scheduled { Trigger::Schedule } else { Trigger::Manual };

@@ -283,6 +283,21 @@ pub struct ChangedCell {
     pub column: Option<String>,
 }
 
+/// What `SweepRetention` is asked to do.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SweepInput {
+    /// The store, by its name in the worker's configuration.
+    #[serde(default = "default_store")]
+    pub store: String,
+}
+
+impl Default for SweepInput {
+    fn default() -> Self {
+        Self { store: default_store() }
+    }
+}
+
 /// What a sweep took away.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]

@@ -7,7 +7,7 @@ use temporalio_macros::{workflow, workflow_methods};
 use temporalio_workflow::{WorkflowContext, WorkflowContextView, WorkflowResult};
 
 use crate::activities::DreamActivities;
-use crate::contract::Swept;
+use crate::contract::{SweepInput, Swept};
 use crate::dream::refuse;
 use crate::lenient::Lenient;
 use crate::policy;
@@ -20,20 +20,20 @@ const SWEEPS_MAX: u32 = 500;
 /// A sweep.
 #[workflow]
 pub struct SweepRetention {
-    store: Lenient<Option<String>>,
+    input: Lenient<Option<SweepInput>>,
 }
 
 #[workflow_methods]
 impl SweepRetention {
     #[init]
-    fn new(_context: &WorkflowContextView, store: Lenient<Option<String>>) -> Self {
-        Self { store }
+    fn new(_context: &WorkflowContextView, input: Lenient<Option<SweepInput>>) -> Self {
+        Self { input }
     }
 
     #[run(name = "SweepRetention")]
     pub async fn run(ctx: &mut WorkflowContext<Self>) -> WorkflowResult<Swept> {
-        let store = match ctx.state(|sweep| sweep.store.clone()).get() {
-            Ok(store) => store.unwrap_or_else(|| "default".to_owned()),
+        let store = match ctx.state(|sweep| sweep.input.clone()).get() {
+            Ok(input) => input.unwrap_or_default().store,
             Err(invalid) => return Err(refuse(invalid).into()),
         };
         let mut swept = Swept::default();

@@ -18,7 +18,8 @@ use crate::encode::{hex, id_array, spell_moment};
 use crate::error::ResultExt;
 use crate::load::load;
 use crate::plans::{op, text_array, undo_record};
-use crate::runs::{KhoraRow, Tx, maybe, moment, spell_json, word};
+use crate::records::{maybe, moment, spell_json, word};
+use crate::runs::{KhoraRow, Tx};
 use crate::schema::text_key;
 use crate::write::{Direction, Trail, images, trail};
 use crate::{SqliteStore, sql};
@@ -216,7 +217,7 @@ impl SqliteStore {
         let mut standing = 0;
         let mut undone = 0;
         for row in &rows {
-            let count = crate::runs::number(row, "count")?;
+            let count = crate::records::number(row, "count")?;
             match word::<OpState>(row, "state")? {
                 OpState::Applied => standing += count,
                 OpState::Undone => undone += count,

@@ -11,8 +11,10 @@
 mod encode;
 mod error;
 mod groups;
+mod leases;
 mod load;
 mod plans;
+mod records;
 mod requests;
 mod runs;
 mod schema;

@@ -12,7 +12,8 @@ use uuid::Uuid;
 
 use crate::encode::{cell, hex, id_array};
 use crate::error::ResultExt;
-use crate::runs::{Tx, id, spell_json};
+use crate::records::{id, spell_json};
+use crate::runs::{Tx};
 use crate::sql;
 
 const OPERATION: &str = "load rows";

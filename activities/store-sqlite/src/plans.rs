@@ -19,9 +19,8 @@ use uuid::Uuid;
 
 use crate::encode::{hex, id_array, spell_moment};
 use crate::error::ResultExt;
-use crate::runs::{
-    KhoraRow, Tx, find_run, id, maybe, maybe_moment, moment, now, number, read_json, spell_json, text, unreadable, word,
-};
+use crate::records::{id, maybe, maybe_moment, moment, number, read_json, spell_json, text, unreadable, word};
+use crate::runs::{KhoraRow, Tx, find_run, now};
 use crate::{SqliteStore, sql};
 
 /// Rows bound as one JSON array. Small enough that a statement stays within milliseconds, large enough that its cost is the

@@ -8,7 +8,8 @@ use sqlx::sqlite::{SqliteConnection, SqliteRow};
 
 use crate::encode::{hex, parse_id, spell_moment};
 use crate::error::ResultExt;
-use crate::runs::{find_run, maybe, moment, now, text, unreadable};
+use crate::records::{maybe, moment, text, unreadable};
+use crate::runs::{find_run, now};
 use crate::{SqliteStore, sql};
 
 fn request_kind(text: &str) -> Result<RequestKind, StoreError> {

@@ -5,121 +5,27 @@ use dream_core::clock::Moment;
 use dream_core::digest::TextKey;
 use dream_core::id::{NamespaceId, RunId, StableNamespaceId};
 use dream_core::plan::PlanHash;
-use dream_core::run::{Admission, Counts, LEASE_TERM_SECONDS, Lease, OpenRun, Realm, RunState, Standing, admit};
+use dream_core::run::{Admission, Counts, RunState, admit};
 use dream_ports::run::{
     BeginRun, Begun, Capabilities, Closing, Fence, Namespace, Request, RequestOutcome, RunFilter, RunRecord,
     Standstill, Stop,
 };
 use dream_ports::{RunStore, StoreError};
-use sqlx::sqlite::SqliteRow;
-use sqlx::{Row as _, Sqlite, Transaction};
+use sqlx::{Sqlite, Transaction};
 use uuid::Uuid;
 
-use crate::encode::{hex, parse_id, parse_moment, spell_moment};
+use crate::encode::{hex, parse_moment, spell_moment};
 use crate::error::ResultExt;
+use crate::leases::Purpose;
+use crate::records::{namespace, number, run_record, spell_json, word};
 use crate::{SqliteStore, sql};
 
 pub(crate) type Tx = Transaction<'static, Sqlite>;
-
-/// What a lease is held for.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Purpose {
-    Run,
-    Undo,
-}
-
-impl Purpose {
-    const fn as_str(self) -> &'static str {
-        match self {
-            Self::Run => "run",
-            Self::Undo => "undo",
-        }
-    }
-}
 
 impl SqliteStore {
     /// A transaction that may write. It waits for other writers at its start and never afterwards.
     pub(crate) async fn write(&self, operation: &'static str) -> Result<Tx, StoreError> {
         self.writer.begin_with("begin immediate").await.doing(operation)
-    }
-
-    /// Checks the proof inside of a transaction, and renews the lease and the run's sign of life.
-    pub(crate) async fn hold(&self, tx: &mut Tx, fence: &Fence) -> Result<Moment, StoreError> {
-        let now = now(tx).await?;
-        let renewed = sqlx::query(sql!("leases/renew"))
-            .bind(fence.realm.as_str())
-            .bind(hex(fence.namespace.0))
-            .bind(fence.epoch)
-            .bind(hex(fence.run.0))
-            .bind(spell_moment(now.plus_seconds(LEASE_TERM_SECONDS)))
-            .execute(&mut **tx)
-            .await
-            .doing("renew the lease")?;
-        if renewed.rows_affected() == 0 {
-            return Err(StoreError::LeaseLost { run: fence.run });
-        }
-        sqlx::query(sql!("runs/heartbeat"))
-            .bind(hex(fence.run.0))
-            .bind(spell_moment(now))
-            .execute(&mut **tx)
-            .await
-            .doing("renew the lease")?;
-        Ok(now)
-    }
-
-    async fn take_lease(
-        &self,
-        tx: &mut Tx,
-        realm: Realm,
-        namespace: NamespaceId,
-        run: RunId,
-        holder: &str,
-        purpose: Purpose,
-    ) -> Result<Fence, StoreError> {
-        let expires_at = now(tx).await?.plus_seconds(LEASE_TERM_SECONDS);
-        let epoch: i64 = sqlx::query_scalar(sql!("leases/take"))
-            .bind(realm.as_str())
-            .bind(hex(namespace.0))
-            .bind(hex(run.0))
-            .bind(holder)
-            .bind(purpose.as_str())
-            .bind(spell_moment(expires_at))
-            .fetch_one(&mut **tx)
-            .await
-            .doing("take the lease")?;
-        Ok(Fence { run, realm, namespace, epoch })
-    }
-
-    async fn standing(&self, tx: &mut Tx, realm: Realm, namespace: NamespaceId) -> Result<Standing, StoreError> {
-        const OPERATION: &str = "look at the target";
-        sqlx::query(sql!("leases/ensure"))
-            .bind(realm.as_str())
-            .bind(hex(namespace.0))
-            .execute(&mut **tx)
-            .await
-            .doing(OPERATION)?;
-        let row = sqlx::query(sql!("leases/find"))
-            .bind(realm.as_str())
-            .bind(hex(namespace.0))
-            .fetch_one(&mut **tx)
-            .await
-            .doing(OPERATION)?;
-        let lease = match row.try_get::<Option<String>, _>("run_id").doing(OPERATION)? {
-            Some(run) => Some(Lease {
-                run: RunId(parse_id(&run)?),
-                holder: text(&row, "holder")?,
-                expires_at: moment(&row, "expires_at")?,
-            }),
-            None => None,
-        };
-        let rows = sqlx::query(sql!("runs/open"))
-            .bind(realm.as_str())
-            .bind(hex(namespace.0))
-            .fetch_all(&mut **tx)
-            .await
-            .doing(OPERATION)?;
-        let open_runs = rows.iter().map(open_run).collect::<Result<_, _>>()?;
-        Ok(Standing { now: now(tx).await?, lease, open_runs })
     }
 
     pub(crate) async fn close_in(
@@ -145,25 +51,6 @@ impl SqliteStore {
         self.release(tx, run.realm, run.namespace, run.run, None).await?;
         let khora = KhoraRow { state: Some(state), is_end: true, closing: Some(closing), ..KhoraRow::default() };
         self.tell_khora(tx, run.run, at, &khora).await
-    }
-
-    pub(crate) async fn release(
-        &self,
-        tx: &mut Tx,
-        realm: Realm,
-        namespace: NamespaceId,
-        run: RunId,
-        epoch: Option<i64>,
-    ) -> Result<(), StoreError> {
-        sqlx::query(sql!("leases/release"))
-            .bind(realm.as_str())
-            .bind(hex(namespace.0))
-            .bind(hex(run.0))
-            .bind(epoch)
-            .execute(&mut **tx)
-            .await
-            .doing("give the lease back")?;
-        Ok(())
     }
 
     /// Keeps Khora's own run row true, where that table exists.
@@ -245,95 +132,6 @@ pub(crate) async fn now(tx: &mut Tx) -> Result<Moment, StoreError> {
 pub(crate) async fn find_run(tx: &mut Tx, run: RunId) -> Result<Option<RunRecord>, StoreError> {
     let row = sqlx::query(sql!("runs/find")).bind(hex(run.0)).fetch_optional(&mut **tx).await.doing("read the run")?;
     row.as_ref().map(run_record).transpose()
-}
-
-pub(crate) fn text(row: &SqliteRow, column: &str) -> Result<String, StoreError> {
-    row.try_get_unchecked(column).doing("read a record")
-}
-
-pub(crate) fn maybe(row: &SqliteRow, column: &str) -> Result<Option<String>, StoreError> {
-    row.try_get_unchecked(column).doing("read a record")
-}
-
-pub(crate) fn moment(row: &SqliteRow, column: &str) -> Result<Moment, StoreError> {
-    parse_moment(&text(row, column)?)
-}
-
-pub(crate) fn id(row: &SqliteRow, column: &str) -> Result<Uuid, StoreError> {
-    parse_id(&text(row, column)?)
-}
-
-pub(crate) fn number(row: &SqliteRow, column: &str) -> Result<u32, StoreError> {
-    let number: i64 = row.try_get_unchecked(column).doing("read a record")?;
-    u32::try_from(number).map_err(|_| unreadable(column))
-}
-
-pub(crate) fn unreadable(what: &str) -> StoreError {
-    StoreError::Unreadable { operation: "read a record", what: what.to_owned() }
-}
-
-/// Reads a name that this program wrote itself.
-pub(crate) fn word<T: std::str::FromStr>(row: &SqliteRow, column: &str) -> Result<T, StoreError> {
-    text(row, column)?.parse().map_err(|_| unreadable(column))
-}
-
-pub(crate) fn spell_json(value: &impl serde::Serialize) -> String {
-    serde_json::to_string(value).unwrap_or_else(|_| unreachable!("records of this program are JSON"))
-}
-
-pub(crate) fn read_json<T: serde::de::DeserializeOwned>(text: &str, what: &str) -> Result<T, StoreError> {
-    serde_json::from_str(text).map_err(|_| unreadable(what))
-}
-
-fn open_run(row: &SqliteRow) -> Result<OpenRun, StoreError> {
-    Ok(OpenRun {
-        run: RunId(id(row, "run_id")?),
-        state: word(row, "state")?,
-        is_waiting: row.try_get_unchecked("is_waiting").doing("read a record")?,
-        heartbeat_at: moment(row, "heartbeat_at")?,
-    })
-}
-
-pub(crate) fn maybe_moment(row: &SqliteRow, column: &str) -> Result<Option<Moment>, StoreError> {
-    maybe(row, column)?.map(|text| parse_moment(&text)).transpose()
-}
-
-fn run_record(row: &SqliteRow) -> Result<RunRecord, StoreError> {
-    Ok(RunRecord {
-        run: RunId(id(row, "run_id")?),
-        realm: word(row, "realm")?,
-        namespace: NamespaceId(id(row, "namespace_id")?),
-        stable_namespace: StableNamespaceId(id(row, "stable_namespace_id")?),
-        mode: word(row, "mode")?,
-        trigger: word(row, "trigger")?,
-        engine: text(row, "engine")?,
-        workflow_id: maybe(row, "workflow_id")?,
-        state: word(row, "state")?,
-        waiting_for: maybe(row, "waiting_for")?,
-        as_of: moment(row, "as_of")?,
-        started_at: moment(row, "started_at")?,
-        heartbeat_at: moment(row, "heartbeat_at")?,
-        finished_at: maybe_moment(row, "finished_at")?,
-        input: text(row, "input")?,
-        settings: text(row, "settings")?,
-        plan_hash: maybe(row, "plan_hash")?.map(PlanHash),
-        audit_hash: maybe(row, "audit_hash")?.map(PlanHash),
-        ops_total: number(row, "ops_total")?,
-        skip_reasons: read_json(&text(row, "skip_reasons")?, "dream_run.skip_reasons")?,
-        last_committed_seq: number(row, "last_committed_seq")?,
-        error_code: maybe(row, "error_code")?,
-        report_path: maybe(row, "report_path")?,
-        manifest_sha256: maybe(row, "manifest_sha256")?,
-        review_until: maybe_moment(row, "review_until")?,
-    })
-}
-
-fn namespace(row: &SqliteRow) -> Result<Namespace, StoreError> {
-    Ok(Namespace {
-        id: NamespaceId(id(row, "id")?),
-        stable_id: StableNamespaceId(id(row, "stable_id")?),
-        is_read_only: row.try_get_unchecked("is_read_only").doing("read a namespace")?,
-    })
 }
 
 #[async_trait]

@@ -20,7 +20,8 @@ use uuid::Uuid;
 use crate::encode::{hex, id_array, parse_ids, spell_moment};
 use crate::error::ResultExt;
 use crate::load::{load, over_chunks, table_row, vector_cell};
-use crate::runs::{Tx, id, maybe, moment, number, text};
+use crate::records::{id, maybe, moment, number, text};
+use crate::runs::{Tx};
 use crate::{SqliteStore, sql};
 
 const OPERATION: &str = "read the namespace";

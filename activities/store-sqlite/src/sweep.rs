@@ -6,7 +6,7 @@ use dream_ports::StoreError;
 
 use crate::encode::{id_array, spell_moment};
 use crate::error::ResultExt;
-use crate::runs::{id, maybe};
+use crate::records::{id, maybe};
 use crate::{SqliteStore, sql};
 
 /// Runs that one transaction deletes. A run may have left many rows, and ingestion waits meanwhile.

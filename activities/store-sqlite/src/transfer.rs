@@ -14,7 +14,8 @@ use uuid::Uuid;
 
 use crate::encode::{hex, id_array, spell_moment, to_json};
 use crate::error::ResultExt;
-use crate::runs::{Tx, id, now, spell_json, text};
+use crate::records::{id, spell_json, text};
+use crate::runs::{Tx, now};
 use crate::{SqliteStore, sql};
 
 const OPERATION: &str = "import";

@@ -14,7 +14,8 @@ use uuid::Uuid;
 
 use crate::encode::{hex, id_array, spell_moment, to_json};
 use crate::error::ResultExt;
-use crate::runs::{Tx, spell_json};
+use crate::records::{spell_json};
+use crate::runs::{Tx};
 use crate::sql;
 
 /// Writes the final images of touched rows.

@@ -1,0 +1,43 @@
+#!/usr/bin/env bash
+# Creates the schedules of Dream Worker, or brings them up to date. Give it again at any time.
+#
+#   export TEMPORAL_ADDRESS=… TEMPORAL_NAMESPACE=…     # as for every Temporal client
+#   deploy/temporal/schedules.sh                       # all namespaces every night, and retention
+#   deploy/temporal/schedules.sh 6f0c1d9e-…            # one schedule for each namespace that is named, and retention
+#
+# What may be changed here: MODE (default dry-run), AT (cron, default every night at three), ZONE, STORE, QUEUE.
+set -euo pipefail
+
+MODE=${MODE:-dry-run}
+AT=${AT:-0 3 * * *}
+ZONE=${ZONE:-UTC}
+STORE=${STORE:-default}
+QUEUE=${DREAM_TASK_QUEUE:-dream}
+
+# schedule ID TYPE CRON JITTER INPUT NOTE
+schedule() {
+  local verb=create paused=() known
+  if known=$(temporal schedule describe --schedule-id "$1" --output json 2>/dev/null); then
+    verb=update
+    # An update replaces everything; one that somebody paused stays paused.
+    if grep -q '"paused": true' <<<"$known"; then paused=(--paused); fi
+  fi
+  # Without a catch-up window the server makes up for every night of the last year after an outage.
+  # Skip: a start that finds the last one still at work is left out. The lease in the store excludes two runs in any case.
+  temporal schedule "$verb" --schedule-id "$1" --type "$2" --task-queue "$QUEUE" --workflow-id "$1" \
+    --cron "$3" --time-zone "$ZONE" --jitter "$4" \
+    --catchup-window 1h --overlap-policy Skip \
+    --input "$5" --notes "$6" ${paused[@]+"${paused[@]}"}
+  echo "$verb: $1"
+}
+
+if [[ $# -eq 0 ]]; then
+  schedule dream-all DreamAll "$AT" 10m "{\"store\": \"$STORE\", \"mode\": \"$MODE\"}" \
+    "dreams over every namespace of store $STORE"
+fi
+for namespace in "$@"; do
+  schedule "dream-$namespace" StartDream "$AT" 10m \
+    "{\"store\": \"$STORE\", \"namespace\": \"$namespace\", \"mode\": \"$MODE\"}" \
+    "dreams over one namespace of store $STORE"
+done
+schedule dream-sweep SweepRetention "0 5 * * *" 30m "\"$STORE\"" "deletes runs of store $STORE that are too old or too many"

@@ -1,0 +1,21 @@
+//! Tests against a real PostgreSQL and a real Temporal server, whose addresses `tests/services` gives.
+//!
+//! They run under `tests/run` alone: a plain `cargo test` needs no server, and here a missing one is a failure. Every test
+//! has a database, a task queue and workers of its own. One file per subject; add a module here.
+
+#![allow(clippy::missing_panics_doc, reason = "a test panics where it fails")]
+#![allow(unreachable_pub, reason = "a test binary has no outside")]
+
+#[path = "../support/mod.rs"]
+mod support;
+
+mod canary;
+mod engine;
+mod input;
+mod kill;
+mod lab;
+mod record;
+mod review;
+mod schedule;
+mod starts;
+mod worker;

@@ -1,0 +1,17 @@
+//! Tests that need no server: the program on the embedded store with the local engine, the rules of this repository, the
+//! formats.
+
+#![allow(clippy::missing_panics_doc, reason = "a test panics where it fails")]
+#![allow(unreachable_pub, reason = "a test binary has no outside")]
+
+#[path = "../support/mod.rs"]
+mod support;
+
+mod crash;
+mod knobs;
+mod replay;
+mod review;
+mod runs;
+mod tidy;
+mod transfer;
+mod undo;
