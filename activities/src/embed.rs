@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use backon::{ExponentialBuilder, Retryable as _};
 use dream_core::digest::{Digester, TextKey};
 use dream_core::failure::{Code, Failure};
 use dream_core::id::{ContentKey, RunId};
@@ -29,6 +30,13 @@ const CALL_TIMEOUT: Duration = Duration::from_secs(30);
 /// Bytes of an answer that are read: 64 vectors of 4,096 numbers, spelled out.
 const ANSWER_BYTES_MAX: usize = 8 * 1024 * 1024;
 
+/// How often a call is tried again, and how long the first pause is: seconds in all, because a night has other work.
+const RETRIES_MAX: usize = 4;
+const RETRY_PAUSE_MIN: Duration = Duration::from_millis(250);
+
+/// Calls that may fail before no more is asked. One may fail over one name; many mean that nobody is there.
+const FAILED_CALLS_MAX: u32 = 3;
+
 /// Sealed ops looked through at once.
 const OPS_PER_PAGE: u32 = 1_000;
 
@@ -38,6 +46,13 @@ pub struct Embedder {
     url: String,
     model: String,
     key: Option<String>,
+}
+
+/// Why there is no answer.
+struct Trouble {
+    what: String,
+    /// Whether it may pass by itself.
+    is_passing: bool,
 }
 
 #[derive(Deserialize)]
@@ -67,29 +82,38 @@ impl Embedder {
         &self.model
     }
 
-    async fn vectors(&self, names: &[&str]) -> Result<Vec<Vec<f32>>, Failure> {
-        let unavailable = |what: &str| Failure::new(Code::EmbedderUnavailable, format!("the embedder {what}"));
+    /// The vectors of some names; what passes by itself is waited for.
+    async fn vectors(&self, names: &[&str]) -> Result<Vec<Vec<f32>>, Trouble> {
+        let patience = ExponentialBuilder::default().with_min_delay(RETRY_PAUSE_MIN).with_max_times(RETRIES_MAX);
+        (|| self.call(names)).retry(patience).when(|trouble: &Trouble| trouble.is_passing).await
+    }
+
+    async fn call(&self, names: &[&str]) -> Result<Vec<Vec<f32>>, Trouble> {
+        let unavailable = |what: &str| Trouble { what: what.to_owned(), is_passing: true };
+        let useless = |what: &str| Trouble { what: what.to_owned(), is_passing: false };
         let mut request = self.client.post(&self.url).json(&json!({ "model": self.model, "input": names }));
         if let Some(key) = &self.key {
             request = request.bearer_auth(key);
         }
         let mut response = request.send().await.map_err(|_| unavailable("did not answer"))?;
-        if !response.status().is_success() {
-            return Err(unavailable(&format!("answered with status {}", response.status().as_u16())));
+        let status = response.status();
+        if !status.is_success() {
+            let is_passing = status.is_server_error() || status == reqwest::StatusCode::TOO_MANY_REQUESTS;
+            return Err(Trouble { what: format!("answered with status {}", status.as_u16()), is_passing });
         }
         let mut bytes = Vec::new();
         while let Some(chunk) = response.chunk().await.map_err(|_| unavailable("broke off its answer"))? {
             bytes.extend_from_slice(&chunk);
             if bytes.len() > ANSWER_BYTES_MAX {
-                return Err(unavailable("answered with more than was asked for"));
+                return Err(useless("answered with more than was asked for"));
             }
         }
-        let answer: Answer = serde_json::from_slice(&bytes).map_err(|_| unavailable("answered in another shape"))?;
+        let answer: Answer = serde_json::from_slice(&bytes).map_err(|_| useless("answered in another shape"))?;
         let mut vectors: BTreeMap<usize, Vec<f32>> =
             answer.data.into_iter().map(|item| (item.index, item.embedding)).collect();
         let usable = |vector: &Vec<f32>| !vector.is_empty() && vector.iter().all(|component| component.is_finite());
         (0..names.len())
-            .map(|index| vectors.remove(&index).filter(usable).ok_or_else(|| unavailable("left names out of its answer")))
+            .map(|index| vectors.remove(&index).filter(usable).ok_or_else(|| useless("left names out of its answer")))
             .collect()
     }
 }
@@ -107,11 +131,11 @@ pub async fn prepare(world: &World, run: RunRef) -> Result<PartDone, Failure> {
         return Ok(PartDone { reason: Some(Reason::NoEmbedding), ..PartDone::default() });
     };
     let key = handle.store.text_key().await.or_fail()?;
-    let mut fetched = 0;
+    let (mut fetched, mut failed) = (0, 0);
     let mut after_seq = 0;
-    loop {
+    while failed < FAILED_CALLS_MAX {
         let (wanted, last) = survivors(handle, id, after_seq, u32::MAX).await?;
-        let Some(last) = last else { return Ok(PartDone { count: fetched, ..PartDone::default() }) };
+        let Some(last) = last else { break };
         after_seq = last;
         let names = names(handle, wanted.values().copied()).await?;
         let questions: BTreeMap<ContentKey, &str> =
@@ -123,12 +147,25 @@ pub async fn prepare(world: &World, run: RunRef) -> Result<PartDone, Failure> {
             .collect();
         for open in open.chunks(NAMES_PER_CALL_MAX) {
             let names: Vec<&str> = open.iter().map(|(_, name)| *name).collect();
-            for ((question, _), vector) in open.iter().zip(embedder.vectors(&names).await?) {
-                handle.store.write_answer(*question, &embedder.model, &vector).await.or_fail()?;
-                fetched += 1;
+            match embedder.vectors(&names).await {
+                Ok(vectors) => {
+                    for ((question, _), vector) in open.iter().zip(vectors) {
+                        handle.store.write_answer(*question, &embedder.model, &vector).await.or_fail()?;
+                        fetched += 1;
+                    }
+                }
+                Err(trouble) => {
+                    failed += 1;
+                    tracing::warn!(run.id = %id, "the embedder {}; what waits for it is skipped", trouble.what);
+                    if failed == FAILED_CALLS_MAX {
+                        break;
+                    }
+                }
             }
         }
     }
+    let reason = (failed > 0).then_some(Reason::NoEmbedding);
+    Ok(PartDone { count: fetched, reason, ..PartDone::default() })
 }
 
 /// The answers that ops up to `seq_to` need, by their content keys.

@@ -1,6 +1,6 @@
 //! Requests: what people ask of a run while it runs.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use dream_core::apply::merged;
 use dream_core::failure::{Code, Failure};
@@ -8,7 +8,7 @@ use dream_core::id::RunId;
 use dream_core::op::OpState;
 use dream_core::plan::PlanHash;
 use dream_core::run::RunState;
-use dream_core::verdict::{Ruling, Verdict, name_key};
+use dream_core::verdict::{Ruling, Verdict, every_pair, name_key};
 use dream_ports::plan::OpFilter;
 use dream_ports::run::{Request, RequestKind, RequestOutcome, RunRecord};
 use dream_workflows::contract::{Halt, Look, PartDone, RequestCall, RequestDone, RunRef, SettleReview};
@@ -102,13 +102,13 @@ pub async fn settle_review(world: &World, call: SettleReview) -> Result<(), Fail
     Ok(())
 }
 
-async fn remember(handle: &StoreHandle, run: RunId, merges: &[(Uuid, Vec<Uuid>)]) -> Result<(), Failure> {
+async fn remember(handle: &StoreHandle, run: RunId, merges: &[Vec<Uuid>]) -> Result<(), Failure> {
     if merges.is_empty() {
         return Ok(());
     }
     let key = handle.store.text_key().await.or_fail()?;
     let record = handle.store.run(run).await.or_fail()?;
-    let ids: Vec<Uuid> = merges.iter().flat_map(|(keep, absorbed)| absorbed.iter().copied().chain([*keep])).collect();
+    let ids: Vec<Uuid> = merges.concat();
     let names: BTreeMap<Uuid, _> = handle
         .store
         .names(&ids)
@@ -117,13 +117,12 @@ async fn remember(handle: &StoreHandle, run: RunId, merges: &[(Uuid, Vec<Uuid>)]
         .into_iter()
         .map(|(id, name, entity_type)| (id, name_key(&key, &name, &entity_type)))
         .collect();
-    let mut verdicts = Vec::new();
-    for (keep, absorbed) in merges {
-        for absorbed in absorbed {
-            if let (Some(keep), Some(absorbed)) = (names.get(keep), names.get(absorbed)) {
-                verdicts.push(Verdict::on(*keep, *absorbed, Ruling::KeepApart));
-            }
-        }
+    let mut pairs = BTreeSet::new();
+    for members in merges {
+        let keys: Vec<_> = members.iter().filter_map(|id| names.get(id).copied()).collect();
+        pairs.extend(every_pair(&keys));
     }
+    let verdict = |(low, high)| Verdict { low, high, ruling: Ruling::KeepApart };
+    let verdicts: Vec<_> = pairs.into_iter().map(verdict).collect();
     handle.store.write_verdicts(record.namespace, &verdicts).await.or_fail()
 }

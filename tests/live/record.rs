@@ -97,16 +97,18 @@ async fn histories_of_dreams_replay() {
     undo(&lab, &view.run_id).await;
     sqlx::query("DELETE FROM dream.verdict").execute(&mut lab.database().await).await.unwrap();
 
-    let (cancelled, view) = reviewed(&lab).await;
+    let (cancelled, _) = reviewed(&lab).await;
     cancelled.cancel(WorkflowCancelOptions::default()).await.unwrap();
     record("dream_cancelled", &cancelled).await;
-    record("dream_resumed", &lab.start(input(json!({ "mode": "apply", "resume_from": view.run_id }))).await).await;
+
+    let (stopped, view) = reviewed(&lab).await;
+    lab.program.run(&["stop", "--why", "a recording"]).expect(0);
+    stopped.execute_update(Dream::approve, word(&view), WorkflowExecuteUpdateOptions::default()).await.unwrap();
+    record("dream_stopped", &stopped).await;
+    lab.program.run(&["go"]).expect(0);
+    record("dream_resumed", &lab.start(input(json!({ "mode": "review", "resume_from": view.run_id }))).await).await;
     undo(&lab, &view.run_id).await;
     sqlx::query("DELETE FROM dream.verdict").execute(&mut lab.database().await).await.unwrap();
-
-    lab.program.run(&["stop", "--why", "a recording"]).expect(0);
-    record("dream_stopped", &lab.start(input(json!({ "mode": "apply" }))).await).await;
-    lab.program.run(&["go"]).expect(0);
 
     let (rejected, view) = reviewed(&lab).await;
     rejected.execute_update(Dream::reject, word(&view), WorkflowExecuteUpdateOptions::default()).await.unwrap();

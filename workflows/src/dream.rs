@@ -13,7 +13,7 @@ use dream_core::run::{DreamInput, InvalidInput};
 use futures::FutureExt as _;
 use temporalio_macros::{workflow, workflow_methods};
 use temporalio_workflow::{
-    SyncWorkflowContext, WorkflowContext, WorkflowContextView, WorkflowResult, WorkflowTermination,
+    ContinueAsNewOptions, SyncWorkflowContext, WorkflowContext, WorkflowContextView, WorkflowResult, WorkflowTermination,
 };
 
 use crate::activities::DreamActivities;
@@ -33,13 +33,22 @@ pub struct Dream {
     pub(crate) run: Option<RunRef>,
     pub(crate) view: ProgressView,
     pub(crate) is_woken: bool,
+    requests: Turns,
+}
+
+/// Requests are recorded one after the other, in the order in which they came: a pause and its end must not overtake each
+/// other.
+#[derive(Default)]
+struct Turns {
+    given: u64,
+    served: u64,
 }
 
 #[workflow_methods]
 impl Dream {
     #[init]
     fn new(_context: &WorkflowContextView, input: Lenient<DreamInput>) -> Self {
-        Self { input, run: None, view: ProgressView::default(), is_woken: false }
+        Self { input, run: None, view: ProgressView::default(), is_woken: false, requests: Turns::default() }
     }
 
     #[run(name = "Dream")]
@@ -70,7 +79,13 @@ impl Dream {
             }
             Ok(reported) => Ok(reported),
             Err(StepError::Failed { name, message }) => Err(workflow_failure(&name, &message).into()),
-            Err(StepError::Cancelled | StepError::Suspended) => Err(WorkflowTermination::cancelled()),
+            // The store is the memory of the run: the same story, told again, goes on where this history ends.
+            Err(StepError::Suspended) => {
+                let _idle = ctx.wait_condition(|dream| dream.requests.served == dream.requests.given).await;
+                let input = ctx.state(|dream| dream.input.clone());
+                match ctx.continue_as_new(input, ContinueAsNewOptions::default())? {}
+            }
+            Err(StepError::Cancelled) => Err(WorkflowTermination::cancelled()),
         }
     }
 
@@ -209,10 +224,21 @@ impl Dream {
         let Some(run) = ctx.state(|dream| dream.run.clone()) else {
             return RequestDone { outcome: "not_waiting".to_owned() };
         };
+        let turn = ctx.state_mut(|dream| {
+            dream.requests.given += 1;
+            dream.requests.given
+        });
+        let detached = temporalio_workflow::WaitConditionOptions::builder()
+            .cancellation_token(temporalio_workflow::WorkflowCancellationToken::new())
+            .build();
+        let _mine = ctx.wait_condition_with_options(|dream| dream.requests.served + 1 == turn, detached).await;
         let call = RequestCall { run, kind: kind.to_owned(), by, plan_hash };
         let options = policy::short(format!("record a request: {kind}"));
         let done = ctx.execute_activity(DreamActivities::record_request, call, options).await;
-        ctx.state_mut(|dream| dream.is_woken = true);
+        ctx.state_mut(|dream| {
+            dream.requests.served = turn;
+            dream.is_woken = true;
+        });
         done.unwrap_or_else(|_| RequestDone { outcome: "store_unavailable".to_owned() })
     }
 

@@ -23,7 +23,7 @@ pub enum StepError {
     },
     /// Somebody cancelled the run through the engine.
     Cancelled,
-    /// The wait outlives this process; the run is parked in the store.
+    /// The run outlives this process or this history; telling its story again goes on with it.
     Suspended,
 }
 

@@ -48,6 +48,11 @@ impl Telling {
         }
     }
 
+    /// Ends this history before it is too long for the server: a review may wait for days, and looks every minute.
+    fn turn_the_page(&self) -> Result<(), StepError> {
+        if self.context.continue_as_new_suggested() { Err(StepError::Suspended) } else { Ok(()) }
+    }
+
     fn say_state(&self, state: &str) {
         if self.has_search_attributes {
             self.context.upsert_search_attributes([STATE.value_set(state.to_owned())]);
@@ -130,6 +135,7 @@ impl Steps for Telling {
     }
 
     async fn apply(&mut self, run: RunRef, stretch: Stretch) -> Result<Applied, StepError> {
+        self.turn_the_page()?;
         let summary = stretch.label.clone();
         activity!(self, apply, ApplyStretch { run, stretch }, policy::stretch(summary))
     }
@@ -147,6 +153,7 @@ impl Steps for Telling {
     }
 
     async fn wait(&mut self, wait: WaitFor, patience: Duration) -> Result<(), StepError> {
+        self.turn_the_page()?;
         let (summary, may_wake) = match wait {
             WaitFor::Review => ("wait for approve or reject", true),
             WaitFor::Unpause => ("wait for unpause", true),

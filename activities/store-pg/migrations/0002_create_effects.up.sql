@@ -1,6 +1,7 @@
 -- What ops did, written in the transaction that did it. No foreign keys, for the reason given at dream.op.
 create table dream.undo (
     op_id uuid primary key,
+    id bigint not null generated always as identity,   -- the order in which ops were applied, by no clock
     run_id uuid not null,
     seq integer not null,
     record text not null,

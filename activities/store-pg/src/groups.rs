@@ -1,6 +1,6 @@
 //! Groups of ops, one transaction each: locks, fence, requests, op rows, content rows, decision, images, trail, checkpoint.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use async_trait::async_trait;
 use dream_core::apply::{Context, Group, NEEDS_ROUNDS_MAX};
@@ -8,6 +8,7 @@ use dream_core::clock::Moment;
 use dream_core::id::{ContentKey, NamespaceId, RunId};
 use dream_core::op::{Op, OpState, Reason};
 use dream_core::rows::{Needs, Rows};
+use dream_core::verdict::NamePair;
 use dream_ports::apply::{GroupOutcome, GroupRequest, UndoOutcome, UndoRequest};
 use dream_ports::run::Fence;
 use dream_ports::{ApplyStore, StoreError};
@@ -17,7 +18,7 @@ use crate::khora::{KhoraRow, update_where};
 use crate::leases::hold;
 use crate::load::load;
 use crate::locks::{exclude_ingestion, exclude_khoras_dreams};
-use crate::records::{content_key, get, maybe_moment, op, signed, word};
+use crate::records::{content_key, get, maybe_moment, name_pair, op, signed, word};
 use crate::requests::standstill;
 use crate::runs::need_run;
 use crate::schema::{Shape, shape, text_key};
@@ -64,6 +65,26 @@ async fn load_group(tx: &mut Tx, shape: Shape, namespace: NamespaceId, group: &G
         loaded = needs;
     }
     Ok(rows)
+}
+
+/// Which of these pairs of names stay two.
+async fn kept_apart(
+    tx: &mut Tx,
+    namespace: NamespaceId,
+    pairs: &BTreeSet<NamePair>,
+) -> Result<BTreeSet<NamePair>, StoreError> {
+    if pairs.is_empty() {
+        return Ok(BTreeSet::new());
+    }
+    let (low, high): (Vec<_>, Vec<_>) = pairs.iter().map(|(low, high)| (&low.0[..], &high.0[..])).unzip();
+    let rows = query(sql!("verdicts/kept_apart"))
+        .bind(namespace.0)
+        .bind(low)
+        .bind(high)
+        .fetch_all(&mut **tx)
+        .await
+        .doing("read verdicts")?;
+    rows.iter().map(name_pair).collect()
 }
 
 async fn checkpoint(tx: &mut Tx, shape: Shape, run: RunId, seq: u32, at: Moment) -> Result<(), StoreError> {
@@ -115,7 +136,8 @@ impl ApplyStore for PgStore {
         };
         let group = Group { ops: &ops, parents: &parents, context: &context };
         let mut rows = load_group(&mut tx, shape, fence.namespace, &group).await?;
-        let results = group.decide(&mut rows);
+        let apart = kept_apart(&mut tx, fence.namespace, &group.name_pairs(&rows)).await?;
+        let results = group.decide(&mut rows, &apart);
         images(&mut tx, fence.namespace, &rows.images()).await?;
         let left = Trail {
             run: fence.run,

@@ -9,6 +9,7 @@ use dream_core::op::{Draft, Op};
 use dream_core::plan::PlanHash;
 use dream_core::run::OpenRun;
 use dream_core::undo::UndoRecord;
+use dream_core::verdict::NamePair;
 use dream_ports::StoreError;
 use dream_ports::plan::OpRecord;
 use dream_ports::run::{Namespace, RunRecord};
@@ -54,6 +55,11 @@ pub(crate) fn word<T: std::str::FromStr>(row: &PgRow, column: &str) -> Result<T,
 
 pub(crate) fn content_key(row: &PgRow, column: &str) -> Result<ContentKey, StoreError> {
     get::<&[u8]>(row, column)?.try_into().map(ContentKey).map_err(|_| unreadable(column))
+}
+
+/// A pair of names, as digests.
+pub(crate) fn name_pair(row: &PgRow) -> Result<NamePair, StoreError> {
+    Ok((fingerprint(row, "low")?, fingerprint(row, "high")?))
 }
 
 pub(crate) fn fingerprint(row: &PgRow, column: &str) -> Result<Fingerprint, StoreError> {

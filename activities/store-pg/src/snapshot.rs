@@ -93,6 +93,16 @@ fn moment_at(row: &PgRow, place: usize, name: &'static str) -> Result<Moment, St
     at::<Timestamptz>(row, place, name).map(Moment::from)
 }
 
+/// Names the table of a column that could not be read.
+fn of_table(table: &str, error: StoreError) -> StoreError {
+    match error {
+        StoreError::Unreadable { what, .. } if !what.contains('.') => {
+            StoreError::Unreadable { operation: OPERATION, what: format!("{table}.{what}") }
+        }
+        other => other,
+    }
+}
+
 fn unreadable(name: &str) -> StoreError {
     StoreError::Unreadable { operation: OPERATION, what: name.to_owned() }
 }
@@ -107,14 +117,16 @@ impl PgSnapshot {
         self.statement(statement).bind(Timestamptz::from(self.now))
     }
 
+    /// Streams a statement whose columns come from `table`.
     async fn each(
         &mut self,
+        table: &'static str,
         statement: Query<'static, Postgres, PgArguments>,
         mut visit: impl FnMut(PgRow) -> Result<(), StoreError> + Send,
     ) -> Result<(), StoreError> {
         let mut rows = statement.fetch(&mut *self.tx);
         while let Some(row) = rows.try_next().await.doing(OPERATION)? {
-            visit(row)?;
+            visit(row).map_err(|error| of_table(table, error))?;
         }
         Ok(())
     }
@@ -126,7 +138,7 @@ impl PgSnapshot {
         };
         let statement = self.statement_now(self.shape.over_chunks(statement));
         let (mut dead, mut documents) = (Vec::new(), Vec::new());
-        self.each(statement, |row| {
+        self.each(table.as_str(), statement, |row| {
             ids_at(&row, 4, "source_chunk_ids", &mut dead)?;
             let mut seen = std::collections::BTreeSet::new();
             dead.retain(|chunk| seen.insert(*chunk));
@@ -155,20 +167,20 @@ impl Snapshot for PgSnapshot {
     async fn entities(&mut self, visit: VisitEntity<'_>) -> Result<(), StoreError> {
         let statement = self.statement_now(sql!("entities/stream"));
         let (mut documents, mut chunks) = (Vec::new(), Vec::new());
-        self.each(statement, |row| {
-            ids_at(&row, 5, "entities.source_document_ids", &mut documents)?;
-            ids_at(&row, 6, "entities.source_chunk_ids", &mut chunks)?;
+        self.each("entities", statement, |row| {
+            ids_at(&row, 5, "source_document_ids", &mut documents)?;
+            ids_at(&row, 6, "source_chunk_ids", &mut chunks)?;
             visit(EntityView {
-                id: at(&row, 0, "entities.id")?,
-                name: at(&row, 1, "entities.name")?,
-                entity_type: at(&row, 2, "entities.entity_type")?,
-                mention_count: at(&row, 3, "entities.mention_count")?,
-                attributes: at(&row, 4, "entities.attributes")?,
+                id: at(&row, 0, "id")?,
+                name: at(&row, 1, "name")?,
+                entity_type: at(&row, 2, "entity_type")?,
+                mention_count: at(&row, 3, "mention_count")?,
+                attributes: at(&row, 4, "attributes")?,
                 source_document_ids: &documents,
                 source_chunk_ids: &chunks,
-                embedding_model: at(&row, 7, "entities.embedding_model")?,
-                created_at: moment_at(&row, 8, "entities.created_at")?,
-                updated_at: moment_at(&row, 9, "entities.updated_at")?,
+                embedding_model: at(&row, 7, "embedding_model")?,
+                created_at: moment_at(&row, 8, "created_at")?,
+                updated_at: moment_at(&row, 9, "updated_at")?,
             });
             Ok(())
         })
@@ -177,12 +189,12 @@ impl Snapshot for PgSnapshot {
 
     async fn relationships(&mut self, visit: VisitRelationship<'_>) -> Result<(), StoreError> {
         let statement = self.statement_now(sql!("relationships/stream"));
-        self.each(statement, |row| {
+        self.each("relationships", statement, |row| {
             visit(RelationshipView {
-                id: at(&row, 0, "relationships.id")?,
-                source: at(&row, 1, "relationships.source_entity_id")?,
-                target: at(&row, 2, "relationships.target_entity_id")?,
-                relationship_type: at(&row, 3, "relationships.relationship_type")?,
+                id: at(&row, 0, "id")?,
+                source: at(&row, 1, "source_entity_id")?,
+                target: at(&row, 2, "target_entity_id")?,
+                relationship_type: at(&row, 3, "relationship_type")?,
             });
             Ok(())
         })
@@ -198,11 +210,11 @@ impl Snapshot for PgSnapshot {
         let mut vector = Vec::new();
         for entities in entities.chunks(IDS_PER_STATEMENT_MAX) {
             let statement = self.statement(sql!("entities/vectors")).bind(entities);
-            self.each(statement, |row| {
-                if !read_vector(at(&row, 1, "entities.embedding")?, &mut vector) {
-                    return Err(unreadable("entities.embedding"));
+            self.each("entities", statement, |row| {
+                if !read_vector(at(&row, 1, "embedding")?, &mut vector) {
+                    return Err(unreadable("embedding"));
                 }
-                visit(at(&row, 0, "entities.id")?, &vector);
+                visit(at(&row, 0, "id")?, &vector);
                 Ok(())
             })
             .await?;
@@ -217,7 +229,7 @@ impl Snapshot for PgSnapshot {
         }
         for entities in entities.chunks(IDS_PER_STATEMENT_MAX) {
             let statement = self.statement(sql!("chunks/recalls")).bind(entities);
-            self.each(statement, |row| {
+            self.each("chunks", statement, |row| {
                 recalls.push((get(&row, "id")?, maybe_moment(&row, "recalled_at")?));
                 Ok(())
             })
@@ -229,7 +241,7 @@ impl Snapshot for PgSnapshot {
     async fn resurfaced(&mut self) -> Result<Vec<Resurfaced>, StoreError> {
         let mut resurfaced = Vec::new();
         let statement = self.statement_now(sql!("aliases/resurfaced"));
-        self.each(statement, |row| {
+        self.each("entities", statement, |row| {
             resurfaced.push(Resurfaced {
                 absorbed: get(&row, "absorbed_id")?,
                 canonical: get(&row, "canonical_id")?,
@@ -252,7 +264,7 @@ impl Snapshot for PgSnapshot {
         let mut names = Vec::new();
         for entities in entities.chunks(IDS_PER_STATEMENT_MAX) {
             let statement = self.statement_now(sql!("entities/live_names")).bind(entities);
-            self.each(statement, |row| {
+            self.each("entities", statement, |row| {
                 names.push((get(&row, "id")?, get(&row, "name")?, get(&row, "entity_type")?));
                 Ok(())
             })
@@ -264,7 +276,7 @@ impl Snapshot for PgSnapshot {
     async fn aliases(&mut self) -> Result<Vec<(Uuid, Uuid)>, StoreError> {
         let mut aliases = Vec::new();
         let statement = self.statement(sql!("aliases/list"));
-        self.each(statement, |row| {
+        self.each("dream.alias", statement, |row| {
             aliases.push((get(&row, "absorbed_id")?, get(&row, "canonical_id")?));
             Ok(())
         })
@@ -283,7 +295,7 @@ impl Snapshot for PgSnapshot {
             return Ok(());
         }
         let statement = self.statement(statement);
-        self.each(statement, |found| {
+        self.each(table.as_str(), statement, |found| {
             visit(whole_row(table, &found)?);
             Ok(())
         })
@@ -295,7 +307,7 @@ impl Snapshot for PgSnapshot {
         let tables = [(self.shape.has_chunks, chunks), (self.shape.has_khora_chunks, sql!("chunks/export_khora"))];
         for (_, statement) in tables.into_iter().filter(|(is_there, _)| *is_there) {
             let statement = self.statement(statement);
-            self.each(statement, |row| {
+            self.each("chunks", statement, |row| {
                 visit(ChunkView {
                     id: get(&row, "id")?,
                     document: get(&row, "document_id")?,

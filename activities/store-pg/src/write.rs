@@ -174,7 +174,7 @@ async fn states(tx: &mut Tx, trail: &Trail<'_>) -> Result<(), StoreError> {
         .bind(trail.results.iter().map(|result| result.state.as_str()).collect::<Vec<_>>())
         .bind(trail.results.iter().map(|result| result.reason.map(Reason::as_str)).collect::<Vec<_>>())
         .bind(trail.results.iter().map(numbers).collect::<Vec<_>>())
-        .bind(is_apply.then(|| Timestamptz::from(trail.at)))
+        .bind(Timestamptz::from(trail.at))
         .execute(&mut **tx)
         .await
         .doing(TRAIL)?;

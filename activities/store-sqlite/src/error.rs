@@ -14,21 +14,13 @@ impl<T> ResultExt<T> for Result<T, sqlx::Error> {
     }
 }
 
-/// Primary result codes of SQLite that mean "later": `SQLITE_BUSY` and `SQLITE_LOCKED`.
-const BUSY_CODES: [&str; 2] = ["5", "6"];
-
-fn store_error(operation: &'static str, error: &sqlx::Error) -> StoreError {
+pub(crate) fn store_error(operation: &'static str, error: &sqlx::Error) -> StoreError {
     match error {
         sqlx::Error::Database(error) => {
-            let code = error.code().unwrap_or_default().into_owned();
-            let primary = code.parse::<i32>().map_or_else(|_| code.clone(), |code| (code & 0xff).to_string());
-            if BUSY_CODES.contains(&primary.as_str()) {
-                StoreError::Busy { operation, code }
-            } else if primary == "1" && error.message().starts_with("no such table: dream_") {
-                StoreError::NotMigrated
-            } else {
-                StoreError::Refused { operation, code }
+            if error.message().starts_with("no such table: ") {
+                return StoreError::NotMigrated;
             }
+            by_code(operation, error.code().unwrap_or_default().into_owned())
         }
         sqlx::Error::ColumnDecode { index, .. } => {
             StoreError::Unreadable { operation, what: format!("column {index}") }
@@ -37,6 +29,36 @@ fn store_error(operation: &'static str, error: &sqlx::Error) -> StoreError {
         sqlx::Error::Decode(_) | sqlx::Error::RowNotFound => {
             StoreError::Unreadable { operation, what: "a record".to_owned() }
         }
+        sqlx::Error::Encode(_) => StoreError::Refused { operation, code: "encode".to_owned() },
         _ => StoreError::Unavailable { operation },
+    }
+}
+
+/// What a result code asks of the caller; the low eight bits are the primary code, the rest says more.
+fn by_code(operation: &'static str, code: String) -> StoreError {
+    let primary = code.parse::<i32>().map_or(-1, |code| code & 0xff);
+    match primary {
+        // Busy, locked, interrupted.
+        5 | 6 | 9 => StoreError::Busy { operation, code },
+        // Out of memory, an error of the disk, a full one, a file that cannot be opened.
+        7 | 10 | 13 | 14 => StoreError::Unavailable { operation },
+        // Too big, a constraint, a value of the wrong type.
+        18..=20 => StoreError::Refused { operation, code },
+        // No rights, a damaged file or none of SQLite's, a schema that does not fit.
+        _ => StoreError::Unfit { operation, code },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_row_that_is_refused_is_told_from_a_busy_file_and_from_one_that_does_not_fit() {
+        let told = |code: &str| by_code("try", code.to_owned());
+        assert!(matches!(told("517"), StoreError::Busy { .. }));
+        assert!(matches!(told("2067"), StoreError::Refused { .. }));
+        assert!(matches!(told("1"), StoreError::Unfit { .. }));
+        assert!(matches!(told("266"), StoreError::Unavailable { .. }));
     }
 }

@@ -11,6 +11,7 @@
 mod encode;
 mod error;
 mod groups;
+mod khora;
 mod leases;
 mod load;
 mod plans;
@@ -21,15 +22,15 @@ mod schema;
 mod snapshot;
 mod sweep;
 mod transfer;
+mod tx;
+mod undo;
 mod write;
 
 use std::path::Path;
 use std::time::Duration;
 
 use dream_ports::StoreError;
-use dream_ports::run::Capabilities;
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteSynchronous};
-use tokio::sync::OnceCell;
 
 use crate::error::ResultExt;
 
@@ -52,7 +53,6 @@ pub(crate) use sql;
 pub struct SqliteStore {
     writer: SqlitePool,
     reader: SqlitePool,
-    capabilities: std::sync::Arc<OnceCell<Capabilities>>,
 }
 
 impl SqliteStore {
@@ -69,14 +69,14 @@ impl SqliteStore {
             .pragma("temp_store", "memory");
         let writer = pool(1).connect_with(options.clone()).await.doing("open the file")?;
         let reader = pool(READERS_MAX).connect_with(options).await.doing("open the file")?;
-        Ok(Self { writer, reader, capabilities: Default::default() })
+        Ok(Self { writer, reader })
     }
 
     /// A store that lives as long as this value.
     pub async fn in_memory() -> Result<Self, StoreError> {
         let options = SqliteConnectOptions::new().in_memory(true).foreign_keys(true);
         let writer = pool(1).connect_with(options).await.doing("open a store in memory")?;
-        Ok(Self { reader: writer.clone(), writer, capabilities: Default::default() })
+        Ok(Self { reader: writer.clone(), writer })
     }
 
     /// The pool, for tests that look at or write rows as Khora would.

@@ -1,33 +1,30 @@
 //! Loading the rows that a group needs, inside of its transaction.
 
-use dream_core::change::{Cell, Column, Row, Table, Value};
+use dream_core::change::Table;
 use dream_core::id::NamespaceId;
 use dream_core::rows::{Needs, Rows};
-use dream_core::undo::vector_from_bytes;
 use dream_ports::StoreError;
-use dream_ports::run::Capabilities;
-use sqlx::AssertSqlSafe;
-use sqlx::sqlite::SqliteRow;
 use uuid::Uuid;
 
-use crate::encode::{cell, hex, id_array};
+use crate::encode::{hex, id_array, table_row, vector_cell};
 use crate::error::ResultExt;
 use crate::records::{id, spell_json};
-use crate::runs::{Tx};
+use crate::schema::Shape;
 use crate::sql;
+use crate::tx::Tx;
 
 const OPERATION: &str = "load rows";
 
 /// Loads what is needed. Rows that do not exist are simply not there afterwards.
 pub(crate) async fn load(
-    capabilities: &Capabilities,
     tx: &mut Tx,
+    shape: Shape,
     namespace: NamespaceId,
     needs: &Needs,
     rows: &mut Rows,
 ) -> Result<(), StoreError> {
     for table in Table::ALL {
-        if *table == Table::TemporalEdges && !capabilities.has_temporal_edges {
+        if *table == Table::TemporalEdges && !shape.has_temporal_edges {
             continue;
         }
         let ids: Vec<Uuid> = needs.rows.iter().filter(|key| key.table == *table).map(|key| key.id).collect();
@@ -38,7 +35,7 @@ pub(crate) async fn load(
     if !needs.edges_touching.is_empty() {
         let ids = id_array(&needs.edges_touching);
         load_rows(tx, namespace, Table::Relationships, sql!("relationships/load_touching"), ids.clone(), rows).await?;
-        if capabilities.has_temporal_edges {
+        if shape.has_temporal_edges {
             let statement = sql!("temporal_edges/load_touching");
             load_rows(tx, namespace, Table::TemporalEdges, statement, ids, rows).await?;
         }
@@ -50,7 +47,7 @@ pub(crate) async fn load(
         load_rows(tx, namespace, Table::Relationships, statement, spell_json(&pairs), rows).await?;
     }
     load_embeddings(tx, needs, rows).await?;
-    load_live_chunks(tx, namespace, capabilities, needs, rows).await
+    load_live_chunks(tx, shape, namespace, needs, rows).await
 }
 
 const fn load_statement(table: Table) -> &'static str {
@@ -77,15 +74,6 @@ async fn load_rows(
     Ok(())
 }
 
-/// A row of a table, without its vector.
-pub(crate) fn table_row(table: Table, found: &SqliteRow) -> Result<Row, StoreError> {
-    let mut row = Row::empty(table, id(found, "id")?);
-    for column in table.columns().iter().filter(|column| **column != Column::Embedding) {
-        row.put(*column, cell(found, *column)?);
-    }
-    Ok(row)
-}
-
 async fn load_embeddings(tx: &mut Tx, needs: &Needs, rows: &mut Rows) -> Result<(), StoreError> {
     if needs.embeddings.is_empty() {
         return Ok(());
@@ -96,22 +84,22 @@ async fn load_embeddings(tx: &mut Tx, needs: &Needs, rows: &mut Rows) -> Result<
         .await
         .doing(OPERATION)?;
     for row in &found {
-        rows.load_embedding(id(row, "id")?, cell(row, Column::Embedding)?);
+        rows.load_embedding(id(row, "id")?, vector_cell(row, "embedding")?);
     }
     Ok(())
 }
 
 async fn load_live_chunks(
     tx: &mut Tx,
+    shape: Shape,
     namespace: NamespaceId,
-    capabilities: &Capabilities,
     needs: &Needs,
     rows: &mut Rows,
 ) -> Result<(), StoreError> {
     if needs.chunks.is_empty() {
         return Ok(());
     }
-    let found = sqlx::query(AssertSqlSafe(over_chunks(sql!("chunks/live"), capabilities)))
+    let found = sqlx::query(shape.over_chunks(sql!("chunks/live")))
         .bind(hex(namespace.0))
         .bind(id_array(&needs.chunks))
         .fetch_all(&mut **tx)
@@ -120,21 +108,4 @@ async fn load_live_chunks(
     let live = found.iter().map(|row| id(row, "id")).collect::<Result<Vec<_>, _>>()?;
     rows.load_live_chunks(live);
     Ok(())
-}
-
-/// The statement with the chunk tables that this file has in place of `chunks_of_store`. Only constants are put in.
-pub(crate) fn over_chunks(statement: &str, capabilities: &Capabilities) -> String {
-    let has = |table: &str| capabilities.chunk_tables.iter().any(|known| known == table);
-    let tables = match (has("chunks"), has("khora_chunks")) {
-        (true, true) => "(select id, namespace_id from chunks union all select id, namespace_id from khora_chunks)",
-        (true, false) => "chunks",
-        (false, true) => "khora_chunks",
-        (false, false) => "(select null as id, null as namespace_id where false)",
-    };
-    statement.replace("chunks_of_store c", &format!("{tables} c"))
-}
-
-/// A vector out of its bytes, for callers that stream them.
-pub(crate) fn vector_cell(bytes: &[u8]) -> Cell {
-    vector_from_bytes(bytes).map_or(Value::Null, Value::Vector).into()
 }

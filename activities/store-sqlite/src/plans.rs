@@ -19,8 +19,13 @@ use uuid::Uuid;
 
 use crate::encode::{hex, id_array, spell_moment};
 use crate::error::ResultExt;
-use crate::records::{id, maybe, maybe_moment, moment, number, read_json, spell_json, text, unreadable, word};
-use crate::runs::{KhoraRow, Tx, find_run, now};
+use crate::khora::KhoraRow;
+use crate::leases::hold;
+use crate::records::{
+    get, id, moment, number, op_record, read_json, spell_json, text, text_array, undo_record, unreadable, word,
+};
+use crate::runs::{need_run, now};
+use crate::tx::Tx;
 use crate::{SqliteStore, sql};
 
 /// Rows bound as one JSON array. Small enough that a statement stays within milliseconds, large enough that its cost is the
@@ -68,33 +73,6 @@ impl SqliteStore {
     }
 }
 
-/// An op as its row holds it.
-pub(crate) fn op(run: RunId, row: &SqliteRow) -> Result<Op, StoreError> {
-    let draft: Draft = read_json(&text(row, "draft")?, "dream_op.draft")?;
-    let mut op = Op::seal(run, number(row, "seq")?, draft);
-    op.state = word(row, "state")?;
-    op.reason = match maybe(row, "reason")? {
-        Some(reason) => Some(reason.parse().map_err(|_| unreadable("dream_op.reason"))?),
-        None => None,
-    };
-    Ok(op)
-}
-
-pub(crate) fn undo_record(row: &SqliteRow) -> Result<UndoRecord, StoreError> {
-    read_json(&text(row, "record")?, "dream_undo.record")
-}
-
-fn op_record(run: RunId, row: &SqliteRow) -> Result<OpRecord, StoreError> {
-    use sqlx::Row as _;
-    let review: Option<bool> = row.try_get_unchecked("review").doing("read an op")?;
-    Ok(OpRecord { op: op(run, row)?, numbers: maybe(row, "numbers")?, review, applied_at: maybe_moment(row, "applied_at")? })
-}
-
-/// A JSON array of short texts of our own: content keys, states.
-pub(crate) fn text_array<T: ToString>(texts: impl IntoIterator<Item = T>) -> String {
-    spell_json(&texts.into_iter().map(|text| text.to_string()).collect::<Vec<_>>())
-}
-
 #[async_trait]
 impl PlanStore for SqliteStore {
     async fn steps(&self, run: RunId) -> Result<Vec<Step>, StoreError> {
@@ -106,7 +84,7 @@ impl PlanStore for SqliteStore {
     async fn write_findings(&self, fence: &Fence, step: &Step, findings: &[Finding]) -> Result<(), StoreError> {
         const OPERATION: &str = "write findings";
         let mut tx = self.write(OPERATION).await?;
-        self.hold(&mut tx, fence).await?;
+        hold(&mut tx, fence).await?;
         for kind in OpKind::ALL.iter().filter(|kind| step.name == format!("audit:{kind}")) {
             sqlx::query(sql!("findings/delete"))
                 .bind(hex(fence.run.0))
@@ -140,7 +118,7 @@ impl PlanStore for SqliteStore {
         const OPERATION: &str = "write drafts";
         for drafts in drafts.chunks(ROWS_PER_STATEMENT_MAX) {
             let mut tx = self.write(OPERATION).await?;
-            self.hold(&mut tx, fence).await?;
+            hold(&mut tx, fence).await?;
             let rows: Vec<_> = drafts
                 .iter()
                 .map(|draft| json!({ "content_key": draft.content_key(), "payload": spell_json(draft) }))
@@ -167,7 +145,7 @@ impl PlanStore for SqliteStore {
     ) -> Result<(), StoreError> {
         const OPERATION: &str = "publish drafts";
         let mut tx = self.write(OPERATION).await?;
-        self.hold(&mut tx, fence).await?;
+        hold(&mut tx, fence).await?;
         sqlx::query(sql!("drafts/delete_others"))
             .bind(hex(fence.run.0))
             .bind(planner.as_str())
@@ -175,8 +153,7 @@ impl PlanStore for SqliteStore {
             .execute(&mut *tx)
             .await
             .doing(OPERATION)?;
-        let run = find_run(&mut tx, fence.run).await?.ok_or(StoreError::NoRun { id: fence.run.0 })?;
-        let mut reasons = run.skip_reasons;
+        let mut reasons = need_run(&mut tx, fence.run).await?.skip_reasons;
         reasons
             .retain(|reason| reason.op_kind != planner || !skip_reasons.iter().any(|new| new.reason == reason.reason));
         reasons.extend_from_slice(skip_reasons);
@@ -203,7 +180,7 @@ impl PlanStore for SqliteStore {
     async fn write_plan(&self, fence: &Fence, plan: &Plan, audit: &PlanHash, step: &Step) -> Result<(), StoreError> {
         const OPERATION: &str = "write the plan";
         let mut tx = self.write(OPERATION).await?;
-        let at = self.hold(&mut tx, fence).await?;
+        let at = hold(&mut tx, fence).await?;
         let run = hex(fence.run.0);
         let ops_total = i64::try_from(plan.ops.len()).unwrap_or(i64::MAX);
         sqlx::query(sql!("ops/delete")).bind(&run).execute(&mut *tx).await.doing(OPERATION)?;
@@ -220,7 +197,7 @@ impl PlanStore for SqliteStore {
             .doing(OPERATION)?;
         self.mark_done(&mut tx, fence, step).await?;
         let khora = KhoraRow { plan_hash: Some(&plan.hash), ops_total: Some(ops_total), ..KhoraRow::default() };
-        self.tell_khora(&mut tx, fence.run, at, &khora).await?;
+        crate::khora::update(&mut tx, fence.run, at, &khora).await?;
         tx.commit().await.doing(OPERATION)
     }
 
@@ -310,7 +287,7 @@ impl PlanStore for SqliteStore {
         const OPERATION: &str = "write verdicts";
         let mut tx = self.write(OPERATION).await?;
         let at = now(&mut tx).await?;
-        crate::write::verdicts(&mut tx, namespace, verdicts, true, at).await?;
+        crate::write::verdicts(&mut tx, namespace, verdicts, crate::write::Word::Persons, at).await?;
         tx.commit().await.doing(OPERATION)
     }
 
@@ -393,14 +370,13 @@ impl PlanStore for SqliteStore {
     }
 
     async fn answers(&self, questions: &[ContentKey]) -> Result<Vec<(ContentKey, String, Vec<f32>)>, StoreError> {
-        use sqlx::Row as _;
         let rows = sqlx::query(sql!("answers/find"))
             .bind(text_array(questions))
             .fetch_all(&self.reader)
             .await
             .doing("read answers")?;
         let answer = |row: &SqliteRow| {
-            let bytes: Vec<u8> = row.try_get("vector").doing("read answers")?;
+            let bytes: Vec<u8> = get(row, "vector")?;
             let vector = vector_from_bytes(&bytes).ok_or_else(|| unreadable("dream_answer.vector"))?;
             Ok((word(row, "question")?, text(row, "model")?, vector))
         };

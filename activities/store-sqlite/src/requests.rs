@@ -6,10 +6,10 @@ use dream_ports::StoreError;
 use dream_ports::run::{Request, RequestKind, RequestOutcome, Standstill, Stop};
 use sqlx::sqlite::{SqliteConnection, SqliteRow};
 
-use crate::encode::{hex, parse_id, spell_moment};
+use crate::encode::{hex, spell_moment};
 use crate::error::ResultExt;
-use crate::records::{maybe, moment, text, unreadable};
-use crate::runs::{find_run, now};
+use crate::records::{id, maybe, moment, text, unreadable};
+use crate::runs::{need_run, now};
 use crate::{SqliteStore, sql};
 
 fn request_kind(text: &str) -> Result<RequestKind, StoreError> {
@@ -51,9 +51,9 @@ async fn list(connection: &mut SqliteConnection, run: RunId) -> Result<Vec<Reque
 }
 
 fn stop(row: &SqliteRow) -> Result<Stop, StoreError> {
-    let namespace = text(row, "namespace_id")?;
+    let is_of_store = text(row, "namespace_id")?.is_empty();
     Ok(Stop {
-        namespace: if namespace.is_empty() { None } else { Some(NamespaceId(parse_id(&namespace)?)) },
+        namespace: if is_of_store { None } else { Some(NamespaceId(id(row, "namespace_id")?)) },
         by: text(row, "by_whom")?,
         why: text(row, "why")?,
         at: moment(row, "set_at")?,
@@ -64,7 +64,7 @@ impl SqliteStore {
     pub(crate) async fn record_request(&self, request: &Request) -> Result<RequestOutcome, StoreError> {
         const OPERATION: &str = "record the request";
         let mut tx = self.write(OPERATION).await?;
-        let run = find_run(&mut tx, request.run).await?.ok_or(StoreError::NoRun { id: request.run.0 })?;
+        let run = need_run(&mut tx, request.run).await?;
         let standing = list(&mut tx, request.run).await?;
         let outcome = request.outcome(&run, &standing);
         if outcome != RequestOutcome::Recorded {

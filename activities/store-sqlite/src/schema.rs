@@ -6,12 +6,17 @@ use dream_core::change::{Column, Table};
 use dream_core::digest::TextKey;
 use dream_ports::StoreError;
 use dream_ports::run::{Capabilities, VectorsAt};
-use sqlx::Row as _;
-use sqlx::migrate::{Migration, MigrationType, Migrator};
+use sqlx::AssertSqlSafe;
+use sqlx::migrate::{MigrateError, Migration, MigrationType, Migrator};
 use sqlx::sqlite::SqliteConnection;
 
-use crate::error::ResultExt;
+use crate::error::{ResultExt, store_error};
+use crate::records::{get, number, text, unreadable};
+use crate::tx::Tx;
 use crate::{SqliteStore, sql};
+
+/// Tables of which chunks are looked up.
+const CHUNK_TABLES: [&str; 2] = ["chunks", "khora_chunks"];
 
 /// Our migrations, in order. A new one is two files under `migrations/` and a line here.
 const MIGRATIONS: &[(i64, &str, &str)] = &[
@@ -35,14 +40,65 @@ fn migrator() -> Migrator {
     migrator
 }
 
+/// Which of the tables that not every file has are there.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Shape {
+    pub(crate) has_chunks: bool,
+    pub(crate) has_khora_chunks: bool,
+    pub(crate) has_temporal_edges: bool,
+    pub(crate) has_khora_runs: bool,
+}
+
+impl Shape {
+    /// The statement with the chunk tables that this file has in place of `chunks_of_store`. Only constants are put in.
+    pub(crate) fn over_chunks(self, statement: &str) -> AssertSqlSafe<String> {
+        let tables = match (self.has_chunks, self.has_khora_chunks) {
+            (true, true) => "(select id, namespace_id from chunks union all select id, namespace_id from khora_chunks)",
+            (true, false) => "chunks",
+            (false, true) => "khora_chunks",
+            (false, false) => "(select null as id, null as namespace_id where false)",
+        };
+        AssertSqlSafe(statement.replace("chunks_of_store c", &format!("{tables} c")))
+    }
+}
+
+/// Looks up, inside of a transaction, what it is about to rely on.
+pub(crate) async fn shape(tx: &mut Tx) -> Result<Shape, StoreError> {
+    let rows = sqlx::query(sql!("schema/shape")).fetch_all(&mut **tx).await.doing("look at the schema")?;
+    let tables = rows.iter().map(|row| text(row, "name")).collect::<Result<Vec<_>, _>>()?;
+    let has = |table: &str| tables.iter().any(|known| known == table);
+    Ok(Shape {
+        has_chunks: has("chunks"),
+        has_khora_chunks: has("khora_chunks"),
+        has_temporal_edges: has("temporal_edges"),
+        has_khora_runs: has("khora_dream_runs"),
+    })
+}
+
+/// Tables and their columns.
+struct Columns(Vec<(String, String)>);
+
+impl Columns {
+    fn has_table(&self, table: &str) -> bool {
+        self.0.iter().any(|(known, _)| known == table)
+    }
+
+    fn has(&self, table: &str, column: &str) -> bool {
+        self.0.iter().any(|(known, name)| known == table && name == column)
+    }
+}
+
 impl SqliteStore {
     pub(crate) async fn migrate_tables(&self, content: bool) -> Result<(), StoreError> {
-        if content {
+        const OPERATION: &str = "create the tables of Dream Worker";
+        // Where Khora is, its own migrations make its tables, and nothing of theirs is touched.
+        if content && !self.columns().await?.has_table("khora_alembic_version") {
             sqlx::raw_sql(CONTENT).execute(&self.writer).await.doing("create the content tables")?;
         }
-        migrator().run(&self.writer).await.map_err(|_| StoreError::Refused {
-            operation: "create the tables of Dream Worker",
-            code: "migration".to_owned(),
+        migrator().run(&self.writer).await.map_err(|error| match error {
+            MigrateError::Execute(error) | MigrateError::ExecuteMigration(error, _) => store_error(OPERATION, &error),
+            // A newer program has been here, or another one that uses the same names.
+            _ => StoreError::Unfit { operation: OPERATION, code: "migration".to_owned() },
         })?;
         sqlx::query(sql!("runs/make_text_key")).execute(&self.writer).await.doing("make the store's key")?;
         Ok(())
@@ -53,86 +109,59 @@ impl SqliteStore {
         text_key(&mut connection).await
     }
 
-    /// What the file has; looked up once our tables are there, as a schema does not change under a worker.
-    pub(crate) async fn capabilities(&self) -> Result<Capabilities, StoreError> {
-        if let Some(capabilities) = self.capabilities.get() {
-            return Ok(capabilities.clone());
-        }
-        let capabilities = self.look().await?;
-        if capabilities.is_migrated {
-            let _raced = self.capabilities.set(capabilities.clone());
-        }
-        Ok(capabilities)
+    async fn columns(&self) -> Result<Columns, StoreError> {
+        let rows =
+            sqlx::query(sql!("schema/columns")).fetch_all(&self.reader).await.doing("look at the schema")?;
+        let column = |row| Ok((text(row, "table_name")?, text(row, "column_name")?));
+        rows.iter().map(column).collect::<Result<_, _>>().map(Columns)
     }
 
-    /// What the file has, looked up anew.
+    /// What the file has. Never asked inside of a transaction: in memory there is but one connection.
     pub(crate) async fn look(&self) -> Result<Capabilities, StoreError> {
         const OPERATION: &str = "look at the schema";
-        let rows = sqlx::query(sql!("runs/schema")).fetch_all(&self.reader).await.doing(OPERATION)?;
-        let mut columns = Vec::new();
-        for row in rows {
-            let table: String = row.try_get(0).doing(OPERATION)?;
-            let column: String = row.try_get(1).doing(OPERATION)?;
-            columns.push((table, column));
-        }
-        let has_table = |table: &str| columns.iter().any(|(known, _)| known == table);
-        let has = |table: &str, column: &str| columns.iter().any(|(t, c)| t == table && c == column);
-        let version: String =
-            sqlx::query_scalar("select sqlite_version()").fetch_one(&self.reader).await.doing(OPERATION)?;
-        let is_khora = has_table("khora_alembic_version");
-        let is_migrated = has_table("dream_migrations") && self.migrated_to().await? == MIGRATIONS.len();
-        let dimension = if is_migrated { self.dimension().await? } else { None };
+        let columns = self.columns().await?;
+        let row = sqlx::query(sql!("schema/version")).fetch_one(&self.reader).await.doing(OPERATION)?;
+        let is_migrated = columns.has_table("dream_migrations") && self.migrated_to().await? == MIGRATIONS.len();
+        let is_khoras = columns.has_table("khora_alembic_version");
         Ok(Capabilities {
             dialect: "sqlite".to_owned(),
-            version,
+            version: text(&row, "version")?,
             is_migrated,
-            chunk_tables: ["chunks", "khora_chunks"]
-                .into_iter()
-                .filter(|table| has_table(table))
-                .map(Into::into)
-                .collect(),
-            has_khora_runs: has_table("khora_dream_runs"),
-            has_temporal_edges: has_table("temporal_edges"),
-            has_recall_times: has("chunks", "last_accessed_at"),
-            vectors: if is_khora { VectorsAt::Lancedb } else { VectorsAt::Store },
-            dimension,
-            missing_columns: missing_columns(has),
+            chunk_tables: CHUNK_TABLES.into_iter().filter(|table| columns.has_table(table)).map(Into::into).collect(),
+            has_khora_runs: columns.has_table("khora_dream_runs"),
+            has_temporal_edges: columns.has_table("temporal_edges"),
+            has_recall_times: columns.has("chunks", "last_accessed_at"),
+            vectors: if is_khoras { VectorsAt::Lancedb } else { VectorsAt::Store },
+            dimension: if is_migrated { self.dimension().await? } else { None },
+            missing_columns: missing_columns(&columns),
         })
     }
 
     async fn migrated_to(&self) -> Result<usize, StoreError> {
-        let count: i64 = sqlx::query_scalar("select count(*) from dream_migrations where success")
-            .fetch_one(&self.reader)
-            .await
-            .doing("look at the schema")?;
-        Ok(usize::try_from(count).unwrap_or_default())
+        let row = sqlx::query(sql!("schema/migrated")).fetch_one(&self.reader).await.doing("look at the schema")?;
+        Ok(number(&row, "count")? as usize)
     }
 
     async fn dimension(&self) -> Result<Option<u32>, StoreError> {
-        let bytes: Option<i64> = sqlx::query_scalar(sql!("embeddings/length"))
-            .fetch_optional(&self.reader)
-            .await
-            .doing("look at the vectors")?;
-        Ok(bytes.and_then(|bytes| u32::try_from(bytes / 4).ok()))
+        const OPERATION: &str = "look at the vectors";
+        let row = sqlx::query(sql!("embeddings/length")).fetch_optional(&self.reader).await.doing(OPERATION)?;
+        row.map(|row| Ok(number(&row, "bytes")? / 4)).transpose()
     }
 }
 
 pub(crate) async fn text_key(connection: &mut SqliteConnection) -> Result<TextKey, StoreError> {
-    const OPERATION: &str = "read the store's key";
-    let row = sqlx::query(sql!("runs/text_key")).fetch_optional(connection).await.doing(OPERATION)?;
-    let bytes: Vec<u8> = row.ok_or(StoreError::NotMigrated)?.try_get(0).doing(OPERATION)?;
-    bytes
-        .try_into()
-        .map(TextKey)
-        .map_err(|_| StoreError::Unreadable { operation: OPERATION, what: "dream_meta.text_key".to_owned() })
+    let row =
+        sqlx::query(sql!("runs/text_key")).fetch_optional(connection).await.doing("read the store's key")?;
+    let bytes: Vec<u8> = get(&row.ok_or(StoreError::NotMigrated)?, "text_key")?;
+    bytes.try_into().map(TextKey).map_err(|_| unreadable("dream_meta.text_key"))
 }
 
-fn missing_columns(has: impl Fn(&str, &str) -> bool) -> Vec<(String, Column)> {
+fn missing_columns(columns: &Columns) -> Vec<(String, Column)> {
     let mut missing = Vec::new();
     for table in [Table::Entities, Table::Relationships] {
         for column in table.columns() {
             let elsewhere = *column == Column::Embedding;
-            if !elsewhere && !has(table.as_str(), column.as_str()) {
+            if !elsewhere && !columns.has(table.as_str(), column.as_str()) {
                 missing.push((table.as_str().to_owned(), *column));
             }
         }

@@ -10,18 +10,19 @@ use dream_ports::content::{
     ChunkView, EntityView, ReferenceView, RelationshipView, Resurfaced, Snapshot, VisitChunk, VisitEntity,
     VisitReference, VisitRelationship, VisitRow, VisitVector,
 };
-use dream_ports::run::{Capabilities, VectorsAt};
+use dream_ports::run::VectorsAt;
 use dream_ports::{ContentStore, StoreError};
 use futures::TryStreamExt as _;
 use sqlx::sqlite::SqliteRow;
-use sqlx::{AssertSqlSafe, Row as _};
+use sqlx::SqlSafeStr;
 use uuid::Uuid;
 
-use crate::encode::{hex, id_array, parse_ids, spell_moment};
+use crate::encode::{hex, id_array, spell_moment, table_row, vector_cell};
 use crate::error::ResultExt;
-use crate::load::{load, over_chunks, table_row, vector_cell};
-use crate::records::{id, maybe, moment, number, text};
-use crate::runs::{Tx};
+use crate::load::load;
+use crate::records::{get, id, ids, maybe, maybe_id, maybe_moment, moment, number, text, unreadable};
+use crate::schema::{Shape, shape};
+use crate::tx::Tx;
 use crate::{SqliteStore, sql};
 
 const OPERATION: &str = "read the namespace";
@@ -33,88 +34,106 @@ struct SqliteSnapshot {
     tx: Tx,
     namespace: NamespaceId,
     now: Moment,
-    capabilities: Capabilities,
+    shape: Shape,
+    has_recall_times: bool,
+    has_vectors: bool,
 }
 
 #[async_trait]
 impl ContentStore for SqliteStore {
     async fn snapshot(&self, namespace: NamespaceId) -> Result<Box<dyn Snapshot>, StoreError> {
-        let capabilities = self.capabilities().await?;
+        let capabilities = self.look().await?;
         let mut tx = self.reader.begin().await.doing(OPERATION)?;
         // The first read of a table fixes the view for all that follow.
         sqlx::query(sql!("namespaces/list")).bind("").bind(1).fetch_optional(&mut *tx).await.doing(OPERATION)?;
         let now = crate::runs::now(&mut tx).await?;
-        Ok(Box::new(SqliteSnapshot { tx, namespace, now, capabilities }))
+        let shape = shape(&mut tx).await?;
+        Ok(Box::new(SqliteSnapshot {
+            tx,
+            namespace,
+            now,
+            shape,
+            has_recall_times: capabilities.has_recall_times,
+            has_vectors: capabilities.vectors == VectorsAt::Store,
+        }))
     }
 
     async fn row(&self, key: RowKey) -> Result<Option<Row>, StoreError> {
-        let Some(namespace) = self.namespace_of(key).await? else { return Ok(None) };
-        let capabilities = self.capabilities().await?;
         let mut tx = self.reader.begin().await.doing(OPERATION)?;
+        let shape = shape(&mut tx).await?;
+        if key.table == Table::TemporalEdges && !shape.has_temporal_edges {
+            return Ok(None);
+        }
+        let Some(namespace) = namespace_of(&mut tx, key).await? else { return Ok(None) };
         let mut needs = Needs::default();
         needs.rows.insert(key);
         if key.table == Table::Entities {
             needs.embeddings.insert(key.id);
         }
         let mut rows = Rows::default();
-        load(&capabilities, &mut tx, namespace, &needs, &mut rows).await?;
+        load(&mut tx, shape, namespace, &needs, &mut rows).await?;
         Ok(rows.get(key).cloned())
     }
 }
 
-impl SqliteStore {
-    async fn namespace_of(&self, key: RowKey) -> Result<Option<NamespaceId>, StoreError> {
-        let statement = match key.table {
-            Table::Entities => sql!("entities/namespace"),
-            Table::Relationships => sql!("relationships/namespace"),
-            Table::TemporalEdges => sql!("temporal_edges/namespace"),
-            Table::Aliases => sql!("aliases/namespace"),
-        };
-        let row = sqlx::query(statement).bind(hex(key.id)).fetch_optional(&self.reader).await.doing(OPERATION)?;
-        row.map(|row| id(&row, "namespace_id").map(NamespaceId)).transpose()
+async fn namespace_of(tx: &mut Tx, key: RowKey) -> Result<Option<NamespaceId>, StoreError> {
+    let statement = match key.table {
+        Table::Entities => sql!("entities/namespace"),
+        Table::Relationships => sql!("relationships/namespace"),
+        Table::TemporalEdges => sql!("temporal_edges/namespace"),
+        Table::Aliases => sql!("aliases/namespace"),
+    };
+    let row = sqlx::query(statement).bind(hex(key.id)).fetch_optional(&mut **tx).await.doing(OPERATION)?;
+    row.map(|row| id(&row, "namespace_id").map(NamespaceId)).transpose()
+}
+
+/// Names the table of a column that could not be read.
+fn of_table(table: &str, error: StoreError) -> StoreError {
+    match error {
+        StoreError::Unreadable { what, .. } if !what.contains('.') => {
+            StoreError::Unreadable { operation: OPERATION, what: format!("{table}.{what}") }
+        }
+        other => other,
     }
 }
 
 impl SqliteSnapshot {
-    /// Streams a statement whose parameters are the namespace and the view's moment.
+    /// Streams a statement whose parameters are the namespace and the view's moment, and whose columns come from `table`.
     async fn each(
         &mut self,
-        statement: String,
+        table: &'static str,
+        statement: impl SqlSafeStr,
         mut visit: impl FnMut(SqliteRow) -> Result<(), StoreError> + Send,
     ) -> Result<(), StoreError> {
-        let mut rows = sqlx::query(AssertSqlSafe(statement))
-            .bind(hex(self.namespace.0))
-            .bind(spell_moment(self.now))
-            .fetch(&mut *self.tx);
+        let mut rows =
+            sqlx::query(statement).bind(hex(self.namespace.0)).bind(spell_moment(self.now)).fetch(&mut *self.tx);
         while let Some(row) = rows.try_next().await.doing(OPERATION)? {
-            visit(row)?;
+            visit(row).map_err(|error| of_table(table, error))?;
         }
         Ok(())
     }
 
-    async fn references_of(
-        &mut self,
-        table: Table,
-        statement: &str,
-        visit: VisitReference<'_>,
-    ) -> Result<(), StoreError> {
-        let statement = over_chunks(statement, &self.capabilities);
-        self.each(statement, |row| {
-            let mut dead = parse_ids(&text(&row, "dead")?)?;
+    async fn references_of(&mut self, table: Table, visit: VisitReference<'_>) -> Result<(), StoreError> {
+        let statement = match table {
+            Table::Relationships => sql!("relationships/references"),
+            _ => sql!("entities/references"),
+        };
+        let statement = self.shape.over_chunks(statement);
+        self.each(table.as_str(), statement, |row| {
+            let mut dead = ids(&row, "dead").map_err(|_| unreadable("source_chunk_ids"))?;
             let mut seen = std::collections::BTreeSet::new();
             dead.retain(|chunk| seen.insert(*chunk));
             let ends = match table {
                 Table::Relationships => Some((id(&row, "source_entity_id")?, id(&row, "target_entity_id")?)),
                 _ => None,
             };
-            let documents = parse_ids(&text(&row, "source_document_ids")?)?;
             visit(ReferenceView {
                 row: RowKey { table, id: id(&row, "id")? },
-                is_live: row.try_get_unchecked("is_live").doing(OPERATION)?,
+                is_live: get(&row, "is_live")?,
                 updated_at: moment(&row, "updated_at")?,
                 references: number(&row, "reference_count")?,
                 dead: &dead,
-                source_document_ids: &documents,
+                source_document_ids: &ids(&row, "source_document_ids")?,
                 ends,
             });
             Ok(())
@@ -126,18 +145,17 @@ impl SqliteSnapshot {
 #[async_trait]
 impl Snapshot for SqliteSnapshot {
     async fn entities(&mut self, visit: VisitEntity<'_>) -> Result<(), StoreError> {
-        let has_vectors = self.capabilities.vectors == VectorsAt::Store;
-        self.each(sql!("entities/stream").to_owned(), |row| {
+        let has_vectors = self.has_vectors;
+        self.each("entities", sql!("entities/stream"), |row| {
             let (name, entity_type) = (text(&row, "name")?, text(&row, "entity_type")?);
             let attributes = text(&row, "attributes")?;
-            let documents = parse_ids(&text(&row, "source_document_ids")?)?;
-            let chunks = parse_ids(&text(&row, "source_chunk_ids")?)?;
+            let (documents, chunks) = (ids(&row, "source_document_ids")?, ids(&row, "source_chunk_ids")?);
             let model = maybe(&row, "embedding_model")?.filter(|_| has_vectors);
             visit(EntityView {
                 id: id(&row, "id")?,
                 name: &name,
                 entity_type: &entity_type,
-                mention_count: row.try_get_unchecked("mention_count").doing(OPERATION)?,
+                mention_count: get(&row, "mention_count")?,
                 attributes: &attributes,
                 source_document_ids: &documents,
                 source_chunk_ids: &chunks,
@@ -151,7 +169,7 @@ impl Snapshot for SqliteSnapshot {
     }
 
     async fn relationships(&mut self, visit: VisitRelationship<'_>) -> Result<(), StoreError> {
-        self.each(sql!("relationships/stream").to_owned(), |row| {
+        self.each("relationships", sql!("relationships/stream"), |row| {
             let relationship_type = text(&row, "relationship_type")?;
             visit(RelationshipView {
                 id: id(&row, "id")?,
@@ -165,8 +183,8 @@ impl Snapshot for SqliteSnapshot {
     }
 
     async fn references(&mut self, visit: VisitReference<'_>) -> Result<(), StoreError> {
-        self.references_of(Table::Entities, sql!("entities/references"), visit).await?;
-        self.references_of(Table::Relationships, sql!("relationships/references"), visit).await
+        self.references_of(Table::Entities, visit).await?;
+        self.references_of(Table::Relationships, visit).await
     }
 
     async fn vectors(&mut self, entities: &[Uuid], visit: VisitVector<'_>) -> Result<(), StoreError> {
@@ -176,7 +194,7 @@ impl Snapshot for SqliteSnapshot {
                 .bind(id_array(entities))
                 .fetch(&mut *self.tx);
             while let Some(row) = rows.try_next().await.doing(OPERATION)? {
-                let bytes: Vec<u8> = row.try_get("vector").doing(OPERATION)?;
+                let bytes: Vec<u8> = get(&row, "vector")?;
                 if let Some(vector) = vector_from_bytes(&bytes) {
                     visit(id(&row, "id")?, &vector);
                 }
@@ -186,7 +204,7 @@ impl Snapshot for SqliteSnapshot {
     }
 
     async fn recalls(&mut self, entities: &[Uuid]) -> Result<Vec<(Uuid, Option<Moment>)>, StoreError> {
-        if !self.capabilities.has_recall_times {
+        if !self.has_recall_times {
             return Ok(Vec::new());
         }
         let mut recalls = Vec::new();
@@ -198,9 +216,7 @@ impl Snapshot for SqliteSnapshot {
                 .await
                 .doing(OPERATION)?;
             for row in &rows {
-                let recalled_at =
-                    maybe(row, "recalled_at")?.map(|text| crate::encode::parse_moment(&text)).transpose()?;
-                recalls.push((id(row, "id")?, recalled_at));
+                recalls.push((id(row, "id")?, maybe_moment(row, "recalled_at")?));
             }
         }
         Ok(recalls)
@@ -208,17 +224,17 @@ impl Snapshot for SqliteSnapshot {
 
     async fn resurfaced(&mut self) -> Result<Vec<Resurfaced>, StoreError> {
         let mut resurfaced = Vec::new();
-        self.each(sql!("aliases/resurfaced").to_owned(), |row| {
+        self.each("entities", sql!("aliases/resurfaced"), |row| {
             resurfaced.push(Resurfaced {
                 absorbed: id(&row, "absorbed_id")?,
                 canonical: id(&row, "canonical_id")?,
                 name: text(&row, "name")?,
                 entity_type: text(&row, "entity_type")?,
-                is_live: row.try_get_unchecked("is_live").doing(OPERATION)?,
-                mention_count: row.try_get_unchecked("mention_count").doing(OPERATION)?,
-                mention_count_seen: row.try_get_unchecked("mention_count_seen").doing(OPERATION)?,
+                is_live: get(&row, "is_live")?,
+                mention_count: get(&row, "mention_count")?,
+                mention_count_seen: get(&row, "mention_count_seen")?,
                 edges_live: number(&row, "edges_live")?,
-                source_document_ids: parse_ids(&text(&row, "source_document_ids")?)?,
+                source_document_ids: ids(&row, "source_document_ids")?,
                 updated_at: moment(&row, "updated_at")?,
             });
             Ok(())
@@ -246,7 +262,7 @@ impl Snapshot for SqliteSnapshot {
 
     async fn aliases(&mut self) -> Result<Vec<(Uuid, Uuid)>, StoreError> {
         let mut aliases = Vec::new();
-        self.each(sql!("aliases/list").to_owned(), |row| {
+        self.each("dream_alias", sql!("aliases/list"), |row| {
             aliases.push((id(&row, "absorbed_id")?, id(&row, "canonical_id")?));
             Ok(())
         })
@@ -261,14 +277,13 @@ impl Snapshot for SqliteSnapshot {
             Table::TemporalEdges => sql!("temporal_edges/export"),
             Table::Aliases => sql!("aliases/export"),
         };
-        if table == Table::TemporalEdges && !self.capabilities.has_temporal_edges {
+        if table == Table::TemporalEdges && !self.shape.has_temporal_edges {
             return Ok(());
         }
-        self.each(statement.to_owned(), |found| {
+        self.each(table.as_str(), statement, |found| {
             let mut row = table_row(table, &found)?;
             if table == Table::Entities {
-                let bytes: Option<Vec<u8>> = found.try_get("embedding").doing(OPERATION)?;
-                row.put(Column::Embedding, bytes.map(|bytes| vector_cell(&bytes)).unwrap_or_default());
+                row.put(Column::Embedding, vector_cell(&found, "embedding")?);
             }
             visit(row);
             Ok(())
@@ -277,23 +292,19 @@ impl Snapshot for SqliteSnapshot {
     }
 
     async fn chunks(&mut self, visit: VisitChunk<'_>) -> Result<(), StoreError> {
-        for table in self.capabilities.chunk_tables.clone() {
-            let has_recalls = self.capabilities.has_recall_times;
-            let statement = match table.as_str() {
-                "chunks" if has_recalls => sql!("chunks/export"),
-                "chunks" => sql!("chunks/export_unrecalled"),
-                _ => sql!("chunks/export_khora"),
-            };
-            self.each(statement.to_owned(), |row| {
-                let content = text(&row, "content")?;
-                let document = maybe(&row, "document_id")?;
-                let recalled = maybe(&row, "last_accessed_at")?;
+        let chunks = if self.has_recall_times { sql!("chunks/export") } else { sql!("chunks/export_unrecalled") };
+        let tables = [
+            (self.shape.has_chunks, "chunks", chunks),
+            (self.shape.has_khora_chunks, "khora_chunks", sql!("chunks/export_khora")),
+        ];
+        for (_, table, statement) in tables.into_iter().filter(|(is_there, ..)| *is_there) {
+            self.each(table, statement, |row| {
                 visit(ChunkView {
                     id: id(&row, "id")?,
-                    document: document.map(|text| crate::encode::parse_id(&text)).transpose()?,
-                    content: &content,
+                    document: maybe_id(&row, "document_id")?,
+                    content: &text(&row, "content")?,
                     created_at: moment(&row, "created_at")?,
-                    last_accessed_at: recalled.map(|text| crate::encode::parse_moment(&text)).transpose()?,
+                    last_accessed_at: maybe_moment(&row, "last_accessed_at")?,
                 });
                 Ok(())
             })

@@ -15,7 +15,8 @@ use uuid::Uuid;
 use crate::encode::{hex, id_array, spell_moment, to_json};
 use crate::error::ResultExt;
 use crate::records::{id, spell_json, text};
-use crate::runs::{Tx, now};
+use crate::runs::now;
+use crate::tx::Tx;
 use crate::{SqliteStore, sql};
 
 const OPERATION: &str = "import";
@@ -97,8 +98,9 @@ impl SqliteStore {
 #[async_trait]
 impl TransferStore for SqliteStore {
     async fn ensure_namespace(&self, stable_id: Uuid) -> Result<Namespace, StoreError> {
-        if let Ok(namespace) = self.resolve_namespace(stable_id).await {
-            return Ok(namespace);
+        match self.resolve_namespace(stable_id).await {
+            Err(StoreError::NoNamespace { .. }) => {}
+            found => return found,
         }
         let mut tx = self.write(OPERATION).await?;
         let at = now(&mut tx).await?;

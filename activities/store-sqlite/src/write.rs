@@ -14,9 +14,9 @@ use uuid::Uuid;
 
 use crate::encode::{hex, id_array, spell_moment, to_json};
 use crate::error::ResultExt;
-use crate::records::{spell_json};
-use crate::runs::{Tx};
+use crate::records::spell_json;
 use crate::sql;
+use crate::tx::Tx;
 
 /// Writes the final images of touched rows.
 pub(crate) async fn images(tx: &mut Tx, namespace: NamespaceId, images: &[Image]) -> Result<(), StoreError> {
@@ -56,7 +56,9 @@ fn image_json(image: &Image) -> Json {
     fields.insert("id".to_owned(), json!(hex(image.row.id)));
     fields.insert("touched".to_owned(), json!(image.touched));
     for column in image.row.table.columns().iter().filter(|column| **column != Column::Embedding) {
-        let is_written = image.touched & image.row.table.bit(*column) != 0;
+        // An alias is written whole: it may have to be inserted.
+        let is_whole = image.row.table == Table::Aliases;
+        let is_written = is_whole || image.touched & image.row.table.bit(*column) != 0;
         if let Some(cell) = image.row.cell(*column).filter(|_| is_written) {
             fields.insert(column.as_str().to_owned(), to_json(cell));
         }
@@ -98,45 +100,25 @@ pub(crate) struct Trail<'a> {
     pub(crate) results: &'a [OpResult],
 }
 
+const TRAIL: &str = "write what the ops left behind";
+
 /// Writes undo records, touched rows, outbox, verdicts and op states.
 pub(crate) async fn trail(tx: &mut Tx, trail: &Trail<'_>) -> Result<(), StoreError> {
-    const OPERATION: &str = "write what the ops left behind";
     let (run, at) = (hex(trail.run.0), spell_moment(trail.at));
-    let states: Vec<Json> = trail.results.iter().map(state_json).collect();
+    let states: Vec<Json> = trail.results.iter().map(|result| state_json(result, trail.direction)).collect();
     sqlx::query(sql!("ops/settle"))
         .bind(&run)
         .bind(spell_json(&states))
         .bind(&at)
         .execute(&mut **tx)
         .await
-        .doing(OPERATION)?;
+        .doing(TRAIL)?;
     if trail.direction == Direction::Apply {
-        let undo: Vec<Json> = trail.results.iter().filter_map(undo_json).collect();
-        sqlx::query(sql!("undo/insert"))
-            .bind(&run)
-            .bind(spell_json(&undo))
-            .bind(&at)
-            .execute(&mut **tx)
-            .await
-            .doing(OPERATION)?;
-        let touched: Vec<Json> = trail
-            .results
-            .iter()
-            .flat_map(|result| result.touched().map(|key| json!({ "t": key.table, "r": hex(key.id), "s": result.seq })))
-            .collect();
-        sqlx::query(sql!("touched/insert"))
-            .bind(&run)
-            .bind(spell_json(&touched))
-            .execute(&mut **tx)
-            .await
-            .doing(OPERATION)?;
+        undo_records(tx, trail).await?;
     }
-    let outbox: Vec<Json> = trail
-        .results
-        .iter()
-        .filter(|result| !result.verbs.is_empty())
-        .map(|result| json!({ "op_id": hex(result.op.0), "verbs": spell_json(&result.verbs) }))
-        .collect();
+    let told = trail.results.iter().filter(|result| !result.verbs.is_empty());
+    let outbox: Vec<Json> =
+        told.map(|result| json!({ "op_id": hex(result.op.0), "verbs": spell_json(&result.verbs) })).collect();
     sqlx::query(sql!("outbox/insert"))
         .bind(hex(trail.namespace.0))
         .bind(&run)
@@ -146,17 +128,44 @@ pub(crate) async fn trail(tx: &mut Tx, trail: &Trail<'_>) -> Result<(), StoreErr
         .bind(&at)
         .execute(&mut **tx)
         .await
-        .doing(OPERATION)?;
+        .doing(TRAIL)?;
     let settled: Vec<Verdict> = trail.results.iter().flat_map(|result| result.verdicts.iter().copied()).collect();
-    verdicts(tx, trail.namespace, &settled, trail.direction == Direction::Undo, trail.at).await
+    let word = if trail.direction == Direction::Undo { Word::Persons } else { Word::Runs };
+    verdicts(tx, trail.namespace, &settled, word, trail.at).await
 }
 
-fn state_json(result: &OpResult) -> Json {
+/// How to take the ops back, and which rows they changed.
+async fn undo_records(tx: &mut Tx, trail: &Trail<'_>) -> Result<(), StoreError> {
+    let run = hex(trail.run.0);
+    let undo: Vec<Json> = trail.results.iter().filter_map(undo_json).collect();
+    sqlx::query(sql!("undo/insert"))
+        .bind(&run)
+        .bind(spell_json(&undo))
+        .bind(spell_moment(trail.at))
+        .execute(&mut **tx)
+        .await
+        .doing(TRAIL)?;
+    let touched = |result: &OpResult| {
+        let seq = result.seq;
+        result.touched().map(move |key| json!({ "t": key.table, "r": hex(key.id), "s": seq })).collect::<Vec<_>>()
+    };
+    let touched: Vec<Json> = trail.results.iter().flat_map(touched).collect();
+    sqlx::query(sql!("touched/insert"))
+        .bind(&run)
+        .bind(spell_json(&touched))
+        .execute(&mut **tx)
+        .await
+        .doing(TRAIL)?;
+    Ok(())
+}
+
+/// An op that is taken back keeps the numbers of what it did.
+fn state_json(result: &OpResult, direction: Direction) -> Json {
     json!({
         "op_id": hex(result.op.0),
         "state": result.state,
         "reason": result.reason,
-        "numbers": spell_json(&result.numbers),
+        "numbers": (direction == Direction::Apply).then(|| spell_json(&result.numbers)),
     })
 }
 
@@ -165,12 +174,19 @@ fn undo_json(result: &OpResult) -> Option<Json> {
     Some(json!({ "op_id": hex(result.op.0), "seq": result.seq, "record": spell_json(record) }))
 }
 
-/// Writes verdicts; those of a person, and of an undo, which is a person's word, stand against any run's.
+/// Whose word a verdict is. That of an undo is a person's.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Word {
+    Runs,
+    Persons,
+}
+
+/// Writes verdicts; those of a person stand against any run's.
 pub(crate) async fn verdicts(
     tx: &mut Tx,
     namespace: NamespaceId,
     verdicts: &[Verdict],
-    by_person: bool,
+    word: Word,
     at: Moment,
 ) -> Result<(), StoreError> {
     if verdicts.is_empty() {
@@ -179,7 +195,7 @@ pub(crate) async fn verdicts(
     sqlx::query(sql!("verdicts/write"))
         .bind(hex(namespace.0))
         .bind(spell_json(&verdicts))
-        .bind(by_person)
+        .bind(word == Word::Persons)
         .bind(spell_moment(at))
         .execute(&mut **tx)
         .await

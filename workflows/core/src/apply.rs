@@ -6,7 +6,7 @@
 //! **Invariant:** what is answered is complete: state, undo record, outbox verbs, touched rows and verdicts of each op. The
 //! store writes all of it in the transaction that holds the locks, or nothing.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
@@ -23,7 +23,7 @@ use crate::realm::graph::edges::EdgeNumbers;
 use crate::realm::graph::{centroid, gc, merge, reabsorb};
 use crate::rows::{Editor, Needs, NotLoaded, Rows};
 use crate::undo::UndoRecord;
-use crate::verdict::{Ruling, Verdict, row_name_key};
+use crate::verdict::{NamePair, Ruling, Verdict, row_name_key};
 
 /// What the ops of a group need to know besides rows.
 #[derive(Clone, Debug)]
@@ -129,19 +129,31 @@ impl Group<'_> {
         needs
     }
 
-    /// Runs the ops in order.
-    pub fn decide(&self, rows: &mut Rows) -> Vec<OpResult> {
+    /// The names that ops of this group would make one: on each pair a person may have ruled since the plan was drawn up.
+    pub fn name_pairs(&self, rows: &Rows) -> BTreeSet<NamePair> {
+        let members = self.ops.iter().filter_map(|op| merged(&op.draft.intent));
+        members.flat_map(|members| merge::name_pairs(rows, self.context, members)).collect()
+    }
+
+    /// Runs the ops in order; `apart` are the pairs of names that stay two.
+    pub fn decide(&self, rows: &mut Rows, apart: &BTreeSet<NamePair>) -> Vec<OpResult> {
         let mut states = self.parents.clone();
         let mut results = Vec::with_capacity(self.ops.len());
         for op in self.ops {
-            let result = self.decide_one(op, rows, &states);
+            let result = self.decide_one(op, rows, apart, &states);
             states.insert(op.content, result.state);
             results.push(result);
         }
         results
     }
 
-    fn decide_one(&self, op: &Op, rows: &mut Rows, states: &BTreeMap<ContentKey, OpState>) -> OpResult {
+    fn decide_one(
+        &self,
+        op: &Op,
+        rows: &mut Rows,
+        apart: &BTreeSet<NamePair>,
+        states: &BTreeMap<ContentKey, OpState>,
+    ) -> OpResult {
         let settled = |state, reason| OpResult {
             seq: op.seq,
             op: op.id,
@@ -157,6 +169,10 @@ impl Group<'_> {
         }
         if let Some(reason) = op.draft.premises.iter().find_map(|premise| self.broken(premise, rows)) {
             return settled(OpState::Stale, reason);
+        }
+        let pairs = merged(&op.draft.intent).map(|members| merge::name_pairs(rows, self.context, members));
+        if pairs.is_some_and(|pairs| !apart.is_disjoint(&pairs)) {
+            return settled(OpState::Skipped, Reason::VerdictKeepApart);
         }
         let mut editor = rows.edit();
         let applied = match self.run(op, &mut editor) {
@@ -285,10 +301,7 @@ impl Reversal<'_> {
                 needs.embeddings.insert(change.key.id);
             }
         }
-        if let Some((keep, absorbed)) = merged(&self.op.draft.intent) {
-            needs.rows.insert(RowKey::entity(keep));
-            needs.rows.extend(absorbed.iter().map(|id| RowKey::entity(*id)));
-        }
+        needs.rows.extend(merged(&self.op.draft.intent).into_iter().flatten().map(RowKey::entity));
         needs
     }
 
@@ -303,11 +316,9 @@ impl Reversal<'_> {
         let mut editor = rows.edit();
         let changed = self.record.restore(&mut editor, on_changed)?;
         let mut verdicts = Vec::new();
-        if let Some((keep, absorbed)) = merged(&self.op.draft.intent)
-            && editor.rows().entity(keep).is_some()
-        {
-            let present: Vec<_> = absorbed.iter().copied().filter(|id| editor.rows().entity(*id).is_some()).collect();
-            verdicts = merge::verdicts(&editor, context, keep, &present, Ruling::KeepApart)?;
+        if let Some(members) = merged(&self.op.draft.intent) {
+            let pairs = merge::name_pairs(editor.rows(), context, members);
+            verdicts.extend(pairs.into_iter().map(|(low, high)| Verdict { low, high, ruling: Ruling::KeepApart }));
         }
         let changes = editor.finish();
         let result = OpResult {
@@ -324,11 +335,11 @@ impl Reversal<'_> {
     }
 }
 
-/// The survivor and the absorbed entities of a merge or a re-absorption.
-pub fn merged(intent: &Intent) -> Option<(uuid::Uuid, Vec<uuid::Uuid>)> {
+/// The entities that a merge or a re-absorption makes one, the survivor first.
+pub fn merged(intent: &Intent) -> Option<Vec<uuid::Uuid>> {
     match intent {
-        Intent::MergeEntities { keep, absorb } => Some((*keep, absorb.clone())),
-        Intent::Reabsorb { keep, absorbed } => Some((*keep, vec![*absorbed])),
+        Intent::MergeEntities { keep, absorb } => Some([&[*keep], absorb.as_slice()].concat()),
+        Intent::Reabsorb { keep, absorbed } => Some(vec![*keep, *absorbed]),
         Intent::Centroid { .. } | Intent::DropReferences { .. } | Intent::Observe { .. } => None,
     }
 }

@@ -4,6 +4,8 @@
 //!
 //! **Invariant:** no run undoes a person's verdict. A run's `same_as` never replaces `keep_apart`; only a person's word does.
 
+use std::collections::BTreeSet;
+
 use serde::{Deserialize, Serialize};
 
 use crate::change::{Column, Row, named_variants};
@@ -30,11 +32,23 @@ pub struct Verdict {
     pub ruling: Ruling,
 }
 
+/// Two names that a ruling may be about, the smaller key first.
+pub type NamePair = (Fingerprint, Fingerprint);
+
 impl Verdict {
     /// A ruling on two names, in whichever order they come.
     pub fn on(one: Fingerprint, two: Fingerprint, ruling: Ruling) -> Self {
         Self { low: one.min(two), high: one.max(two), ruling }
     }
+}
+
+/// Every pair of different names among these. Whoever takes a merge of three back has not said which two of them are one, so
+/// that his word is about each pair.
+pub fn every_pair(keys: &[Fingerprint]) -> BTreeSet<NamePair> {
+    let pair = |one: Fingerprint, two: Fingerprint| (one.min(two), one.max(two));
+    let others = |at: usize| keys[at + 1..].iter().copied();
+    let pairs = keys.iter().enumerate().flat_map(|(at, one)| others(at).map(move |two| pair(*one, two)));
+    pairs.filter(|(low, high)| low != high).collect()
 }
 
 /// The key of an entity's name and type in this store.

@@ -3,7 +3,8 @@
 select * from (
     select a.absorbed_id, a.canonical_id, e.name, coalesce(e.entity_type, 'CONCEPT') as entity_type,
            e.valid_until is null or datetime(e.valid_until) > datetime(?2) as is_live,
-           coalesce(e.mention_count, 1) as mention_count, a.mention_count_seen, e.updated_at,
+           coalesce(e.mention_count, 1) as mention_count, a.mention_count_seen,
+           coalesce(e.updated_at, e.created_at, '1970-01-01T00:00:00.000000+00:00') as updated_at,
            coalesce(e.source_document_ids, '[]') as source_document_ids,
            (select count(*) from relationships r
              where +r.namespace_id = ?1 and (r.source_entity_id = a.absorbed_id or r.target_entity_id = a.absorbed_id)

@@ -3,11 +3,11 @@
 select e.id,
        e.valid_to is null and e.invalidated_at is null
          and (e.valid_until is null or datetime(e.valid_until) > datetime(?2)) as is_live,
-       e.updated_at, e.source_entity_id, e.target_entity_id,
+       coalesce(e.updated_at, e.created_at, '1970-01-01T00:00:00.000000+00:00') as updated_at, e.source_entity_id, e.target_entity_id,
        coalesce(e.source_document_ids, '[]') as source_document_ids,
-       json_array_length(e.source_chunk_ids) as reference_count,
+       iif(json_valid(e.source_chunk_ids), json_array_length(e.source_chunk_ids), 0) as reference_count,
        (select json_group_array(r.value)
-          from json_each(e.source_chunk_ids) r
+          from json_each(iif(json_valid(e.source_chunk_ids), e.source_chunk_ids, '["unreadable"]')) r
          where not exists (select 1 from chunks_of_store c
                             where c.id = replace(r.value, '-', '') and c.namespace_id = ?1)) as dead
   from relationships e

@@ -1,2 +1,2 @@
 -- queries/runs/now.sql
-select strftime('%Y-%m-%dT%H:%M:%f000+00:00', 'now')
+select strftime('%Y-%m-%dT%H:%M:%f000+00:00', 'now') as now

@@ -1,7 +1,7 @@
 -- queries/runs/update_khora.sql
 update khora_dream_runs
    set state = coalesce(?2, state), heartbeat_at = ?3,
-       finished_at = case when ?4 then ?3 else finished_at end,
+       finished_at = case when ?4 then ?3 when ?2 in ('planning', 'applying') then null else finished_at end,
        plan_hash = coalesce(?5, plan_hash),
        total_ops = coalesce(?6, total_ops),
        last_committed_op_seq = coalesce(?7, last_committed_op_seq),

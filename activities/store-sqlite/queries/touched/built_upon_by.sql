@@ -1,14 +1,13 @@
 -- queries/touched/built_upon_by.sql
--- Later runs whose standing effects share a row with those of this run (of one op, if given).
+-- Runs that changed rows of this run (of one op, if given) after it did, and whose changes stand. What came later is told by
+-- the order of the undo records: a run that started earlier may have waited and gone on afterwards.
 select distinct later.run_id
   from dream_touched mine
-  join dream_touched later on later.table_name = mine.table_name and later.row_id = mine.row_id
+  join dream_op own on own.run_id = mine.run_id and own.seq = mine.seq and own.state = 'applied'
+  join dream_undo mine_undo on mine_undo.op_id = own.op_id
+  join dream_touched later on later.row_id = mine.row_id and later.table_name = mine.table_name and later.run_id <> mine.run_id
   join dream_op o on o.run_id = later.run_id and o.seq = later.seq and o.state = 'applied'
-  join dream_run r on r.run_id = later.run_id
-  join dream_run this on this.run_id = mine.run_id
+  join dream_undo later_undo on later_undo.op_id = o.op_id and later_undo.rowid > mine_undo.rowid
  where mine.run_id = ?1
    and (?2 is null or mine.seq = ?2)
-   and later.run_id <> ?1
-   and r.started_at >= this.started_at
-   and exists (select 1 from dream_op own where own.run_id = mine.run_id and own.seq = mine.seq and own.state = 'applied')
  order by later.run_id

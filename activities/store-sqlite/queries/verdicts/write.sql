@@ -6,4 +6,4 @@ select ?1, value ->> 'low', value ->> 'high', value ->> 'ruling', ?3, ?4
  where true
 on conflict (namespace_id, low, high) do update
    set ruling = excluded.ruling, by_person = excluded.by_person, decided_at = excluded.decided_at
- where excluded.by_person or not dream_verdict.by_person
+ where excluded.by_person or not (dream_verdict.by_person or dream_verdict.ruling = 'keep_apart')

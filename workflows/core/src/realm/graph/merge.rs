@@ -25,7 +25,7 @@ use crate::change::{Column, Row, RowKey, Table, Value};
 use crate::id::OpId;
 use crate::realm::graph::edges::{self, SOURCE_CHUNK_IDS_MAX, SOURCE_DOCUMENT_IDS_MAX};
 use crate::rows::{Editor, Needs, NotLoaded, Rows};
-use crate::verdict::{Ruling, Verdict, row_name_key};
+use crate::verdict::{NamePair, Ruling, Verdict, every_pair, row_name_key};
 
 /// Aliases that `metadata` of one survivor lists. Beyond it a name is still found in our own table, and recall, which loads
 /// metadata with every hit, does not grow without end.
@@ -56,7 +56,7 @@ pub fn apply(
 ) -> Result<Applied, NotLoaded> {
     let mentions = absorb.iter().map(|id| Ok(mention_count(entity(editor, *id)?))).collect::<Result<Vec<_>, _>>()?;
     let numbers = take_over(editor, context, op, keep, absorb, &mentions)?;
-    let verdicts = verdicts(editor, context, keep, absorb, Ruling::SameAs)?;
+    let verdicts = same_as(editor, context, keep, absorb)?;
     Ok(Applied { numbers, verdicts })
 }
 
@@ -95,18 +95,19 @@ pub fn take_over(
 }
 
 /// The rulings on the survivor's name and each absorbed one.
-pub fn verdicts(
-    editor: &Editor<'_>,
-    context: &Context,
-    keep: Uuid,
-    absorb: &[Uuid],
-    ruling: Ruling,
-) -> Result<Vec<Verdict>, NotLoaded> {
+fn same_as(editor: &Editor<'_>, context: &Context, keep: Uuid, absorb: &[Uuid]) -> Result<Vec<Verdict>, NotLoaded> {
     let survivor = row_name_key(&context.text_key, entity(editor, keep)?);
-    absorb
-        .iter()
-        .map(|id| Ok(Verdict::on(survivor, row_name_key(&context.text_key, entity(editor, *id)?), ruling)))
-        .collect()
+    let on = |id: &Uuid| {
+        Ok(Verdict::on(survivor, row_name_key(&context.text_key, entity(editor, *id)?), Ruling::SameAs))
+    };
+    absorb.iter().map(on).collect()
+}
+
+/// Every pair of names among these entities, as far as they are there.
+pub fn name_pairs(rows: &Rows, context: &Context, entities: impl IntoIterator<Item = Uuid>) -> BTreeSet<NamePair> {
+    let rows = entities.into_iter().filter_map(|id| rows.entity(id));
+    let keys: Vec<_> = rows.map(|row| row_name_key(&context.text_key, row)).collect();
+    every_pair(&keys)
 }
 
 /// Mentions of an entity; a migrated store may hold null, which Khora reads as one.

@@ -1,0 +1,12 @@
+//! The PostgreSQL store on a real server, whose address is in `DREAM_TEST_POSTGRES_URL`: the behavioural suite on Khora's
+//! schema and on our own, statements against three schemas, and what only a server can show.
+
+mod kit;
+
+mod khoras {
+    dream_store_suite::store_suite!(crate::kit::khoras);
+}
+
+mod own {
+    dream_store_suite::store_suite!(crate::kit::own);
+}

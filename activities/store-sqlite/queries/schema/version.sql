@@ -1,0 +1,2 @@
+-- queries/schema/version.sql
+select sqlite_version() as version

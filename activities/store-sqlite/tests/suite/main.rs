@@ -1,0 +1,15 @@
+//! The behavioural suite on the embedded store: in memory, and on a file that Khora made.
+
+mod kit;
+
+mod memory {
+    dream_store_suite::store_suite!(crate::kit::in_memory);
+}
+
+mod khoras_file {
+    dream_store_suite::store_suite!(crate::kit::khoras_file);
+}
+
+mod own_file {
+    dream_store_suite::store_suite!(crate::kit::own_file);
+}

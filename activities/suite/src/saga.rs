@@ -1,0 +1,122 @@
+//! The saga kit: a world with one op of each kind, on which the laws of [`crate::laws`] are tried.
+//!
+//! A new kind of op does not compile until it has a world here.
+
+use dream_core::change::{Column, RowKey, Table, Value};
+use dream_core::op::{Decision, Draft, Intent, OpKind, OpState};
+
+use crate::actor::{centroid, drop_references, kept_apart};
+use crate::kit::{Mention, WorldKit};
+use crate::world::{Scene, chunk, edge, entity, id, temporal_edge, vector};
+
+/// One op of one kind, about to be applied in a namespace of its own.
+pub struct Saga<'k> {
+    /// The namespace.
+    pub scene: Scene<'k>,
+    /// The kind.
+    pub kind: OpKind,
+    /// The plan; the last draft is of that kind.
+    pub drafts: Vec<Draft>,
+    /// The run that will carry it out.
+    pub run: u128,
+    /// What will become of the last op.
+    pub state: OpState,
+    /// Whether the graph database has to know of it.
+    pub is_mirrored: bool,
+}
+
+/// Names of a world; each kind's rows have their own numbers.
+fn numbers(kind: OpKind) -> u128 {
+    let place = OpKind::ALL.iter().position(|other| *other == kind).unwrap();
+    (place as u128 + 1) * 1_000
+}
+
+/// One saga for each kind of op there is.
+pub async fn one_of_each_op_kind(kit: &dyn WorldKit) -> Vec<Saga<'_>> {
+    let mut sagas = Vec::new();
+    for kind in OpKind::ALL {
+        sagas.push(saga(kit, *kind).await);
+    }
+    sagas
+}
+
+async fn saga(kit: &dyn WorldKit, kind: OpKind) -> Saga<'_> {
+    let n = numbers(kind);
+    let scene = world(kit, kind).await;
+    let ends = |state, is_mirrored, drafts| (drafts, state, is_mirrored);
+    let (drafts, state, is_mirrored) = match kind {
+        OpKind::SchemaDriftReport | OpKind::OrphanReport | OpKind::SourceChunkIdsAudit => {
+            ends(OpState::Noop, false, vec![audit(kind, n)])
+        }
+        OpKind::DedupeEntities => {
+            ends(OpState::Applied, true, vec![kept_apart(&[n + 1, n + 4]), scene.merge(n + 1, &[n + 2, n + 3]).await])
+        }
+        OpKind::Reabsorb => {
+            let merge = scene.merge(n + 1, &[n + 2]).await;
+            scene.dream(n, vec![merge]).await;
+            let mention = Mention {
+                id: id(n + 99),
+                name: format!("Ada L. {n}"),
+                entity_type: "PERSON".to_owned(),
+                mention_count: 3,
+                chunk: chunk(n + 50),
+            };
+            kit.ingest(scene.namespace.id, &mention).await;
+            kit.insert(scene.namespace.id, &edge(n + 30, n + 2, n + 4, "MET")).await;
+            ends(OpState::Applied, true, vec![scene.reabsorb(n + 1, n + 2).await])
+        }
+        OpKind::CentroidRecompute => {
+            let merge = scene.merge(n + 1, &[n + 2]).await;
+            let decision = if kit.has_vectors() { Decision::Centroid } else { Decision::ReEmbed };
+            let state = if kit.has_vectors() { OpState::Applied } else { OpState::Skipped };
+            let vector = centroid(&merge, decision);
+            // The merge before it is told; the vector itself is none of the graph's business.
+            ends(state, false, vec![merge, vector])
+        }
+        OpKind::SourceChunkIdsGc => {
+            let edge = drop_references(RowKey::relationship(id(n + 10)), &[n + 10]);
+            ends(OpState::Applied, true, vec![edge, drop_references(RowKey::entity(id(n + 1)), &[n + 1])])
+        }
+    };
+    Saga { scene, kind, drafts, run: n + 1, state, is_mirrored }
+}
+
+fn audit(kind: OpKind, n: u128) -> Draft {
+    let mut draft = kept_apart(&[n + 1]);
+    draft.kind = kind;
+    draft.decision = Decision::Planned;
+    draft.intent = Intent::Observe { rows: vec![id(n + 1)] };
+    draft
+}
+
+/// People who are one, with edges of every sort between them.
+async fn world(kit: &dyn WorldKit, kind: OpKind) -> Scene<'_> {
+    let n = numbers(kind);
+    let json = |text: &str| Value::Json(text.to_owned());
+    let mut rows = vec![
+        entity(n + 1, &format!("Ada {n}"))
+            .with(Column::Description, Value::Text(String::new()))
+            .with(Column::Attributes, json(r#"{"born": 1815}"#))
+            .with(Column::Confidence, Value::Float(0.1)),
+        entity(n + 2, &format!("Ada L. {n}"))
+            .with(Column::MentionCount, Value::Int(4))
+            .with(Column::Attributes, json(r#"{"born": 1816, "field": "mathematics"}"#))
+            .with(Column::Confidence, Value::Float(0.514_024_269_129_619_7)),
+        entity(n + 3, &format!("Countess {n}")).with(Column::Metadata, json(r#"{"aliases": ["Augusta"]}"#)),
+        entity(n + 4, &format!("Bob {n}")),
+        edge(n + 10, n + 2, n + 4, "KNOWS"),
+        edge(n + 11, n + 1, n + 2, "IS"),
+        edge(n + 12, n + 1, n + 4, "LIKES").with(Column::Properties, json(r#"{"much": 1}"#)),
+        edge(n + 13, n + 3, n + 4, "LIKES").with(Column::Weight, Value::Float(2.5)),
+        edge(n + 14, n + 4, n + 3, "ENDED").with(Column::ValidTo, Value::Time(crate::world::INGESTED_AT)),
+    ];
+    if kit.is_khoras() {
+        rows.extend([temporal_edge(n + 20, n + 2, n + 4), temporal_edge(n + 21, n + 4, n + 3)]);
+    }
+    if kit.has_vectors() {
+        for (row, tilt) in rows.iter_mut().filter(|row| row.table == Table::Entities).zip([0.0, 0.1, 0.2, 0.3]) {
+            row.put(Column::Embedding, vector(7, tilt));
+        }
+    }
+    Scene::numbered(kit, n).await.with(&rows).await.with_chunks([n + 2, n + 3, n + 4]).await
+}
