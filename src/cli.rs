@@ -1,9 +1,11 @@
 //! The command line: one command, one file. The doc comments are the manual.
 
+mod bench;
 mod config;
 mod control;
 mod demo;
 mod doctor;
+mod eval;
 mod export;
 mod history;
 mod import;
@@ -87,6 +89,11 @@ enum Command {
     Export(export::Export),
     /// Deletes runs that are too old, or too many, with their reports and undo records.
     Sweep(sweep::Sweep),
+    /// Measures what a dream decides against the truth.
+    #[command(subcommand)]
+    Eval(eval::Eval),
+    /// Measures planning and applying on a made-up namespace, against the least anybody could do.
+    Bench(bench::Bench),
     /// Looks at everything a dream needs and says what is wrong.
     Doctor(doctor::Doctor),
     /// Shows the configuration.
@@ -103,6 +110,7 @@ pub(crate) async fn dispatch(cli: Cli) -> anyhow::Result<Exit> {
         Command::Demo(command) => command.run(config).await,
         Command::Run(command) => command.run(config).await,
         Command::Config(command) => command.run(&config),
+        Command::Eval(command) => command.run(&config),
         Command::Plan(command) => command.run(&config).await,
         Command::History(command) => command.run(&config).await,
         Command::Status(command) => command.run(&config).await,
@@ -124,6 +132,7 @@ pub(crate) async fn dispatch(cli: Cli) -> anyhow::Result<Exit> {
         Command::Export(command) => command.run(&config).await,
         Command::Sweep(command) => command.run(&config).await,
         Command::Doctor(command) => command.run(&config).await,
+        Command::Bench(command) => command.run(config).await,
         Command::Worker(command) => command.run(&config).await,
     }
 }

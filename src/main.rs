@@ -5,10 +5,12 @@
 
 #![forbid(unsafe_code)]
 
+mod bench;
 mod cli;
 mod config;
 mod demo;
 mod engine;
+mod eval;
 mod exit;
 mod health;
 mod local;

@@ -6,3 +6,5 @@
 pub(crate) mod export;
 pub(crate) mod format;
 pub(crate) mod import;
+pub(crate) mod lines;
+pub(crate) mod problems;

@@ -42,7 +42,8 @@ async fn open_with(url: &str, create: bool, connections_max: u32) -> anyhow::Res
     Ok(Arc::new(store))
 }
 
-fn is_postgres(url: &str) -> bool {
+/// Whether an address means a PostgreSQL database.
+pub(crate) fn is_postgres(url: &str) -> bool {
     url.starts_with("postgres://") || url.starts_with("postgresql://")
 }
 

@@ -39,8 +39,27 @@ const SIGN_OF_LIFE_EVERY: Duration = Duration::from_secs(1);
 /// How long activities that were cut off may take to say so. Whoever waits for this process kills it soon after.
 const OVERDUE_AFTER_GRACE: Duration = Duration::from_secs(3);
 
-/// Runs a worker until it is told to stop; `ready` is told once it polls.
+/// Runs a worker until the process is told to stop; `ready` is told once it polls.
 pub(crate) async fn run(
+    world: Arc<World>,
+    client: Client,
+    tuning: &Tuning,
+    ready: impl FnOnce(),
+) -> anyhow::Result<()> {
+    let told = async {
+        if told_to_stop().await.is_ok() {
+            tracing::info!("told to stop; running activities may end");
+        } else {
+            // Without signals only a kill ends it.
+            std::future::pending::<()>().await;
+        }
+    };
+    run_until(told, world, client, tuning, ready).await
+}
+
+/// Runs a worker until `told` is over.
+pub(crate) async fn run_until(
+    told: impl Future<Output = ()> + Send + 'static,
     world: Arc<World>,
     client: Client,
     tuning: &Tuning,
@@ -71,13 +90,11 @@ pub(crate) async fn run(
     let mut worker = Worker::new(&runtime, client, options)?;
     let stop = worker.shutdown_handle();
     let stopping = world.stopping.clone();
-    let told = stopping.clone();
+    let told_stop = stopping.clone();
     tokio::spawn(async move {
-        if told_to_stop().await.is_ok() {
-            tracing::info!("told to stop; running activities may end");
-            told.cancel();
-            stop();
-        }
+        told.await;
+        told_stop.cancel();
+        stop();
     });
     ready();
     tokio::select! {

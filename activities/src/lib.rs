@@ -13,6 +13,7 @@ pub mod begin;
 pub mod embed;
 pub mod facts;
 pub mod failure;
+pub mod feed;
 pub mod lease;
 pub mod plan;
 pub mod report;

@@ -14,9 +14,9 @@ use crate::failure::ResultExt;
 use crate::lease::while_renewing;
 use crate::world::{StoreHandle, World};
 
-/// Ops that one activity carries out. Long enough that the engine's overhead is small, short enough that an activity ends
-/// within its minute and that people see progress.
-pub const STRETCH_OPS_MAX: u32 = 1_000;
+/// Ops that one activity carries out. Long enough that what an activity costs, and the small groups it begins with, do not
+/// show; on a slow store its time ends it before its ops do, and people see progress group by group all the same.
+pub const STRETCH_OPS_MAX: u32 = 5_000;
 
 /// Ops of another run's plan that are read at once.
 const OPS_PER_PAGE: u32 = 5_000;

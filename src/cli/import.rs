@@ -10,7 +10,8 @@ use uuid::Uuid;
 use super::StoreArg;
 use crate::config::Config;
 use crate::exit::Exit;
-use crate::transfer::import::{Importer, Outcome, Vectors, grouped};
+use crate::transfer::import::{Importer, Outcome};
+use crate::transfer::lines::Vectors;
 use crate::{term, wiring};
 
 #[derive(Debug, Subcommand)]
@@ -80,25 +81,14 @@ impl Import {
         bar.finish_and_clear();
         let outcome = outcome?;
         say(&outcome);
-        Ok(if outcome.has_problems() { Exit::PartlyDone } else { Exit::Done })
+        Ok(if outcome.problems.is_empty() { Exit::Done } else { Exit::PartlyDone })
     }
 }
-
-/// Lines that are named for one reason.
-const LINES_NAMED_MAX: usize = 10;
 
 fn say(outcome: &Outcome) {
     term::line(&format!(
         "imported {} entities, {} relationships, {} chunks; {} were there already",
         outcome.entities, outcome.relationships, outcome.chunks, outcome.existing
     ));
-    for (reason, lines) in grouped(&outcome.problems) {
-        let named: Vec<String> = lines.iter().take(LINES_NAMED_MAX).map(ToString::to_string).collect();
-        let more = lines.len().saturating_sub(LINES_NAMED_MAX);
-        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-        term::note(&format!("line {}{more}: {reason}", named.join(", ")));
-    }
-    if outcome.problems_unlisted > 0 {
-        term::note(&format!("and {} more lines could not be used", outcome.problems_unlisted));
-    }
+    outcome.problems.say();
 }

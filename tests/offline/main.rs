@@ -8,6 +8,7 @@
 mod support;
 
 mod crash;
+mod eval;
 mod knobs;
 mod replay;
 mod review;

@@ -1,18 +1,13 @@
 //! Duplicates: entities, edges and verdicts in; vectors as far as they are asked for; merges out.
 
-use std::collections::BTreeMap;
-
 use dream_core::digest::Fingerprint;
 use dream_core::failure::{Code, Failure};
 use dream_core::op::{Intent, OpKind, Reason};
-use dream_core::realm::graph::dedupe::{
-    Claim, DedupePlan, DedupePlanner, DedupeSettings, EmbeddingState, EntityInput,
-};
+use dream_core::realm::graph::dedupe::{Claim, DedupePlan, DedupePlanner, DedupeSettings};
 use dream_core::realm::graph::propose::{NameKeys, dedupe_drafts};
 use dream_core::realm::graph::scope::{RowFacts, ScopeFilter};
 use dream_core::run::SkipReason;
 use dream_core::verdict::{Ruling, name_key};
-use dream_ports::content::EntityView;
 use dream_ports::run::RunRecord;
 use serde_json::json;
 use uuid::Uuid;
@@ -21,10 +16,11 @@ use super::Drawn;
 use crate::audit::scope_of;
 use crate::begin::RunSettings;
 use crate::failure::ResultExt;
+use crate::feed::{dedupe_settings, feed_entity};
 use crate::world::StoreHandle;
 
 pub(super) async fn draw(handle: &StoreHandle, run: &RunRecord, settings: &RunSettings) -> Result<Drawn, Failure> {
-    let settings = dedupe_settings(settings);
+    let settings = dedupe_settings(&settings.settings);
     let scope = scope_of(run)?;
     let (plan, keys) = decide(handle, run, &settings, &scope).await?;
     let mut drawn = Drawn {
@@ -44,17 +40,6 @@ pub(super) async fn draw(handle: &StoreHandle, run: &RunRecord, settings: &RunSe
     }
     drawn.drafts = dedupe_drafts(plan, &keys, &settings);
     Ok(drawn)
-}
-
-#[expect(clippy::cast_possible_truncation, reason = "thresholds lie between 0 and 1")]
-fn dedupe_settings(settings: &RunSettings) -> DedupeSettings {
-    let settings = &settings.settings;
-    let per_type = settings.dedupe_entities_per_type_thresholds.iter();
-    DedupeSettings {
-        default_threshold: settings.dedupe_entities_default_threshold as f32,
-        per_type_thresholds: per_type.map(|(name, threshold)| (name.clone(), *threshold as f32)).collect(),
-        ..DedupeSettings::default()
-    }
 }
 
 async fn decide(
@@ -83,7 +68,12 @@ async fn decide(
         .entities(&mut |entity| {
             let key = name_key(&text_key, entity.name, entity.entity_type);
             keys.push((entity.id, key));
-            feed(&mut planner, &entity, key, dimension, scope);
+            let in_scope = scope.admits(RowFacts {
+                entities: &[entity.id],
+                documents: entity.source_document_ids,
+                updated_at: entity.updated_at,
+            });
+            feed_entity(&mut planner, &entity, Some(key), dimension, in_scope);
         })
         .await
         .or_fail()?;
@@ -101,42 +91,4 @@ async fn decide(
         plan.merges.iter().flat_map(|merge| merge.absorb.iter().copied().chain([merge.keep])).collect();
     keys.retain(|(id, _)| members.contains(id));
     Ok((plan, keys.into_iter().collect()))
-}
-
-fn feed(planner: &mut DedupePlanner, entity: &EntityView<'_>, key: Fingerprint, dimension: u32, scope: &ScopeFilter) {
-    let attributes = scalars(entity.attributes);
-    let attributes: Vec<(&str, &str)> = attributes.iter().map(|(key, value)| (key.as_str(), value.as_str())).collect();
-    planner.feed_entity(&EntityInput {
-        id: entity.id,
-        name: entity.name,
-        entity_type: entity.entity_type,
-        mention_count: entity.mention_count,
-        created_at_us: entity.created_at.micros(),
-        embedding: entity
-            .embedding_model
-            .map_or(EmbeddingState::Absent, |model| EmbeddingState::Present { model, dimension }),
-        attributes: &attributes,
-        source_chunk_ids: entity.source_chunk_ids,
-        in_scope: scope.admits(RowFacts {
-            entities: &[entity.id],
-            documents: entity.source_document_ids,
-            updated_at: entity.updated_at,
-        }),
-        verdict_key: Some(key.0),
-    });
-}
-
-/// Attributes that can be compared: those with one plain value.
-fn scalars(json: &str) -> Vec<(String, String)> {
-    if json.len() <= "{}".len() {
-        return Vec::new();
-    }
-    let object: BTreeMap<String, serde_json::Value> = serde_json::from_str(json).unwrap_or_default();
-    let scalar = |value: serde_json::Value| match value {
-        serde_json::Value::String(text) => Some(text),
-        serde_json::Value::Number(number) => Some(number.to_string()),
-        serde_json::Value::Bool(truth) => Some(truth.to_string()),
-        _ => None,
-    };
-    object.into_iter().filter_map(|(key, value)| Some((key, scalar(value)?))).collect()
 }

@@ -5,6 +5,7 @@
 //!
 //! **Invariant:** an edit that is given up leaves no trace ([`Editor::abandon`]); a row that was not loaded cannot be edited.
 
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 
 use uuid::Uuid;
@@ -56,8 +57,11 @@ impl Needs {
 
 #[derive(Clone, Debug)]
 struct Tracked {
-    stored: Option<Row>,
-    current: Option<Row>,
+    /// Whether the store holds the row.
+    is_stored: bool,
+    /// Whether the ops so far have left it there; one that was removed stays here as it stood.
+    is_there: bool,
+    row: Row,
     touched: u32,
 }
 
@@ -76,17 +80,21 @@ pub struct Image {
 #[derive(Clone, Debug, Default)]
 pub struct Rows {
     rows: BTreeMap<RowKey, Tracked>,
+    /// For each entity the edges that end at it, or once did: a merge looks up its own among those of a whole group.
+    edges: BTreeMap<(Table, Uuid), BTreeSet<Uuid>>,
     live_chunks: BTreeSet<Uuid>,
 }
+
+/// The columns that say where an edge runs.
+const ENDS: [Column; 2] = [Column::SourceEntityId, Column::TargetEntityId];
 
 impl Rows {
     /// Takes in a row as the store holds it. A row that is already here keeps its image: an edit is never overwritten.
     pub fn load(&mut self, row: Row) {
-        self.rows.entry(row.key()).or_insert_with(|| Tracked {
-            stored: Some(row.clone()),
-            current: Some(row),
-            touched: 0,
-        });
+        if let Entry::Vacant(place) = self.rows.entry(row.key()) {
+            note_ends(&mut self.edges, &row);
+            place.insert(Tracked { is_stored: true, is_there: true, row, touched: 0 });
+        }
     }
 
     /// Takes in the vector of a row that was loaded without it.
@@ -94,9 +102,7 @@ impl Rows {
         if let Some(tracked) = self.rows.get_mut(&RowKey::entity(entity))
             && tracked.touched & Table::Entities.bit(Column::Embedding) == 0
         {
-            for row in [&mut tracked.stored, &mut tracked.current].into_iter().flatten() {
-                row.put(Column::Embedding, embedding.clone());
-            }
+            tracked.row.put(Column::Embedding, embedding);
         }
     }
 
@@ -107,7 +113,7 @@ impl Rows {
 
     /// The row, as the ops so far have left it.
     pub fn get(&self, key: RowKey) -> Option<&Row> {
-        self.rows.get(&key).and_then(|tracked| tracked.current.as_ref())
+        self.rows.get(&key).and_then(Tracked::current)
     }
 
     /// The entity, as the ops so far have left it.
@@ -115,9 +121,12 @@ impl Rows {
         self.get(RowKey::entity(id))
     }
 
-    /// All rows of a table, by id, as the ops so far have left them.
-    pub fn of(&self, table: Table) -> impl Iterator<Item = &Row> {
-        self.rows.values().filter_map(move |tracked| tracked.current.as_ref().filter(|row| row.table == table))
+    /// Edges of a table that end at one of these entities, by id, as the ops so far have left them. One that ended there
+    /// before it was moved may be among them.
+    pub fn edges_at(&self, table: Table, entities: impl IntoIterator<Item = Uuid>) -> impl Iterator<Item = &Row> {
+        let edges = entities.into_iter().filter_map(|entity| self.edges.get(&(table, entity)));
+        let ids: BTreeSet<Uuid> = edges.flatten().copied().collect();
+        ids.into_iter().filter_map(move |id| self.get(RowKey { table, id }))
     }
 
     /// Whether a chunk that was asked for exists.
@@ -137,14 +146,24 @@ impl Rows {
 }
 
 impl Tracked {
+    fn current(&self) -> Option<&Row> {
+        self.is_there.then_some(&self.row)
+    }
+
     fn image(&self) -> Option<Image> {
-        let (row, existence) = match (&self.stored, &self.current) {
-            (Some(_), Some(row)) if self.touched != 0 => (row, Existence::Kept),
-            (None, Some(row)) => (row, Existence::Created),
-            (Some(row), None) => (row, Existence::Removed),
+        let existence = match (self.is_stored, self.is_there) {
+            (true, true) if self.touched != 0 => Existence::Kept,
+            (false, true) => Existence::Created,
+            (true, false) => Existence::Removed,
             _ => return None,
         };
-        Some(Image { row: row.clone(), existence, touched: self.touched })
+        Some(Image { row: self.row.clone(), existence, touched: self.touched })
+    }
+}
+
+fn note_ends(edges: &mut BTreeMap<(Table, Uuid), BTreeSet<Uuid>>, row: &Row) {
+    for end in ENDS.into_iter().filter_map(|column| row.get(column).id()) {
+        edges.entry((row.table, end)).or_default().insert(row.id);
     }
 }
 
@@ -179,9 +198,8 @@ impl Editor<'_> {
 
     /// Sets one cell, in a given spelling.
     pub fn set_cell(&mut self, key: RowKey, column: Column, after: Cell) -> Result<(), NotLoaded> {
-        let tracked = self.rows.rows.get_mut(&key).ok_or(NotLoaded(key))?;
-        let row = tracked.current.as_mut().ok_or(NotLoaded(key))?;
-        let before = row.cell(column).cloned().unwrap_or_default();
+        let tracked = self.rows.rows.get_mut(&key).filter(|tracked| tracked.is_there).ok_or(NotLoaded(key))?;
+        let before = tracked.row.cell(column).cloned().unwrap_or_default();
         if before.value.same(&after.value) && before.spelling == after.spelling {
             return Ok(());
         }
@@ -191,7 +209,10 @@ impl Editor<'_> {
             .or_insert_with(|| Pending { touched_before: tracked.touched, ..Pending::default() });
         tracked.touched |= key.table.bit(column);
         pending.columns.entry(column).or_insert((before, Value::Null)).1 = after.value.clone();
-        row.put(column, after);
+        if let Some(end) = after.value.id().filter(|_| ENDS.contains(&column)) {
+            self.rows.edges.entry((key.table, end)).or_default().insert(key.id);
+        }
+        tracked.row.put(column, after);
         Ok(())
     }
 
@@ -204,22 +225,22 @@ impl Editor<'_> {
         for column in columns {
             pending.columns.insert(*column, (Cell::default(), row.get(*column).clone()));
         }
-        let tracked = self.rows.rows.entry(key).or_insert(Tracked { stored: None, current: None, touched: 0 });
-        tracked.touched = u32::MAX;
-        tracked.current = Some(row);
+        note_ends(&mut self.rows.edges, &row);
+        let is_stored = self.rows.rows.get(&key).is_some_and(|tracked| tracked.is_stored);
+        self.rows.rows.insert(key, Tracked { is_stored, is_there: true, row, touched: u32::MAX });
     }
 
     /// Takes a row away.
     pub fn remove(&mut self, key: RowKey) -> Result<(), NotLoaded> {
-        let tracked = self.rows.rows.get_mut(&key).ok_or(NotLoaded(key))?;
-        let row = tracked.current.take().ok_or(NotLoaded(key))?;
+        let tracked = self.rows.rows.get_mut(&key).filter(|tracked| tracked.is_there).ok_or(NotLoaded(key))?;
+        tracked.is_there = false;
         let pending = self
             .changes
             .entry(key)
             .or_insert_with(|| Pending { touched_before: tracked.touched, ..Pending::default() });
         pending.existence = Some(Existence::Removed);
         for column in key.table.columns() {
-            let before = row.cell(*column).cloned().unwrap_or_default();
+            let before = tracked.row.cell(*column).cloned().unwrap_or_default();
             if !before.value.is_null() {
                 pending.columns.entry(*column).or_insert((before, Value::Null)).1 = Value::Null;
             }
@@ -257,15 +278,15 @@ impl Editor<'_> {
         for (key, pending) in self.changes {
             let Some(tracked) = self.rows.rows.get_mut(&key) else { continue };
             if pending.existence == Some(Existence::Created) {
-                tracked.current = None;
-                if tracked.stored.is_none() {
+                tracked.is_there = false;
+                if !tracked.is_stored {
                     self.rows.rows.remove(&key);
                 }
                 continue;
             }
-            let row = tracked.current.get_or_insert_with(|| Row::empty(key.table, key.id));
+            tracked.is_there = true;
             for (column, (before, _)) in pending.columns {
-                row.put(column, before);
+                tracked.row.put(column, before);
             }
             tracked.touched = pending.touched_before;
         }

@@ -52,17 +52,19 @@ pub fn follow(
 ) -> Result<EdgeNumbers, NotLoaded> {
     let mut numbers = EdgeNumbers::default();
     let mut moving = Vec::new();
-    let touching = editor.rows().of(Table::Relationships).filter(|edge| is_standing(edge));
-    for edge in touching.cloned().collect::<Vec<_>>() {
-        let Some(ends) = ends_after(&edge, keep, absorbed) else { continue };
-        if ends.0 == ends.1 {
-            retire(editor, edge.key(), op, now)?;
-            numbers.self_loops_retired += 1;
-        } else {
-            moving.push((edge, ends));
+    let mut loops = Vec::new();
+    for edge in editor.rows().edges_at(Table::Relationships, absorbed.iter().copied()).filter(|edge| is_standing(edge)) {
+        match ends_after(edge, keep, absorbed) {
+            Some((source, target)) if source == target => loops.push(edge.key()),
+            Some(ends) => moving.push((edge.clone(), ends)),
+            None => {}
         }
     }
-    fold_or_move(editor, moving, op, now, &mut numbers)?;
+    for edge in loops {
+        retire(editor, edge, op, now)?;
+        numbers.self_loops_retired += 1;
+    }
+    fold_or_move(editor, keep, &moving, op, now, &mut numbers)?;
     follow_temporal(editor, keep, absorbed, &mut numbers)?;
     Ok(numbers)
 }
@@ -112,26 +114,32 @@ fn parallel_key(edge: &Row, ends: Ends) -> Option<ParallelKey> {
 
 fn fold_or_move(
     editor: &mut Editor<'_>,
-    moving: Vec<(Row, Ends)>,
+    keep: Uuid,
+    moving: &[(Row, Ends)],
     op: OpId,
     now: Moment,
     numbers: &mut EdgeNumbers,
 ) -> Result<(), NotLoaded> {
-    let mut groups: BTreeMap<ParallelKey, Vec<(Row, bool)>> = BTreeMap::new();
-    for (edge, ends) in &moving {
+    let mut groups: BTreeMap<ParallelKey, Vec<(&Row, bool)>> = BTreeMap::new();
+    for (edge, ends) in moving {
         if let Some(key) = parallel_key(edge, *ends) {
-            groups.entry(key).or_default().push((edge.clone(), true));
+            groups.entry(key).or_default().push((edge, true));
         }
     }
-    let standing = editor.rows().of(Table::Relationships).filter(|edge| is_standing(edge));
+    // Whatever is parallel to an edge that moves to the survivor ends at the survivor.
+    let standing = editor.rows().edges_at(Table::Relationships, [keep]).filter(|edge| is_standing(edge));
     for edge in standing.filter(|edge| moving.iter().all(|(moved, _)| moved.id != edge.id)) {
         let ends = edge.get(Column::SourceEntityId).id().zip(edge.get(Column::TargetEntityId).id());
         if let Some(group) = ends.and_then(|ends| parallel_key(edge, ends)).and_then(|key| groups.get_mut(&key)) {
-            group.push((edge.clone(), false));
+            group.push((edge, false));
         }
     }
+    let groups = groups.into_values().filter(|group| group.len() > 1);
+    let groups: Vec<Vec<(Row, bool)>> = groups
+        .map(|group| group.into_iter().map(|(edge, moves)| (edge.clone(), moves)).collect())
+        .collect();
     let mut folded = Vec::new();
-    for group in groups.into_values().filter(|group| group.len() > 1) {
+    for group in groups {
         folded.extend(fold(editor, group, op, now, numbers)?);
     }
     for (edge, (source, target)) in moving.iter().filter(|(edge, _)| !folded.contains(&edge.id)) {
@@ -210,14 +218,16 @@ fn follow_temporal(
     absorbed: &[Uuid],
     numbers: &mut EdgeNumbers,
 ) -> Result<(), NotLoaded> {
-    for edge in editor.rows().of(Table::TemporalEdges).cloned().collect::<Vec<_>>() {
-        let Some((source, target)) = ends_after(&edge, keep, absorbed) else { continue };
+    let edges = editor.rows().edges_at(Table::TemporalEdges, absorbed.iter().copied());
+    let moving: Vec<(RowKey, Ends)> =
+        edges.filter_map(|edge| Some((edge.key(), ends_after(edge, keep, absorbed)?))).collect();
+    for (edge, (source, target)) in moving {
         if source == target {
-            editor.set(edge.key(), Column::IsValid, Value::Bool(false))?;
+            editor.set(edge, Column::IsValid, Value::Bool(false))?;
             continue;
         }
-        editor.set(edge.key(), Column::SourceEntityId, Value::Id(source))?;
-        editor.set(edge.key(), Column::TargetEntityId, Value::Id(target))?;
+        editor.set(edge, Column::SourceEntityId, Value::Id(source))?;
+        editor.set(edge, Column::TargetEntityId, Value::Id(target))?;
         numbers.temporal_moved += 1;
     }
     Ok(())

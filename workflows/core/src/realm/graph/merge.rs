@@ -42,7 +42,8 @@ pub fn needs(rows: &Rows, keep: Uuid, absorb: &[Uuid], needs: &mut Needs) {
         needs.rows.insert(RowKey { table: Table::Aliases, id: *absorbed });
         needs.edges_touching.insert(*absorbed);
     }
-    needs.edges_between.extend(edges::ends_to_come(rows.of(Table::Relationships), keep, absorb));
+    let edges = rows.edges_at(Table::Relationships, absorb.iter().copied());
+    needs.edges_between.extend(edges::ends_to_come(edges, keep, absorb));
 }
 
 /// Makes `keep` of itself and the `absorb` entities.

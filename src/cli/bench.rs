@@ -1,0 +1,62 @@
+//! `dream bench`
+
+use clap::Args;
+use dream_core::failure::{Code, Failure};
+
+use super::run::Engine;
+use crate::bench::{self, Wanted};
+use crate::config::Config;
+use crate::exit::Exit;
+use crate::{term, wiring};
+
+/// Where a bench works if it is not said.
+const SQLITE: &str = "sqlite";
+
+#[derive(Debug, Args)]
+pub(crate) struct Bench {
+    /// Sizes of the made-up namespaces, separated by commas.
+    #[arg(long, value_delimiter = ',', default_value = "10000,100000", value_parser = clap::value_parser!(u64).range(100..=1_000_000))]
+    entities: Vec<u64>,
+    /// `sqlite`, for a file in a temporary folder, or `postgres://…`, a server with pgvector on which databases may be created.
+    #[arg(long, default_value = SQLITE)]
+    store: String,
+    /// Which engine is measured besides the local one; a Temporal server where TEMPORAL_ADDRESS is set.
+    #[arg(long)]
+    on: Option<Engine>,
+    /// How often each is measured; the median counts.
+    #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u8).range(1..=25))]
+    repeat: u8,
+    /// Answers as JSON.
+    #[arg(long)]
+    json: bool,
+    /// Plans dedupe over the bench's namespace in the store that DREAM_STORE names and says what it took; the bench starts
+    /// itself so, to measure memory.
+    #[arg(long, hide = true)]
+    plan_only: bool,
+}
+
+impl Bench {
+    pub(crate) async fn run(self, config: Config) -> anyhow::Result<Exit> {
+        if self.plan_only {
+            term::json(&bench::plan_only(config).await?)?;
+            return Ok(Exit::Done);
+        }
+        let postgres = match self.store.as_str() {
+            SQLITE => None,
+            url if wiring::is_postgres(url) => Some(self.store.clone()),
+            _ => return Err(Failure::new(Code::InvalidInput, "--store: expected sqlite or postgres://…").into()),
+        };
+        let on_temporal = self.on.map_or_else(bench::has_temporal, |engine| engine == Engine::Temporal);
+        let wanted = Wanted { entities: self.entities, postgres, on_temporal, repeat: self.repeat };
+        let bar = term::bar();
+        let figures = bench::measure(&wanted, config, &bar).await;
+        bar.finish_and_clear();
+        let figures = figures?;
+        if self.json {
+            term::json(&figures)?;
+        } else {
+            figures.show();
+        }
+        Ok(if figures.all_hold() { Exit::Done } else { Exit::CheckFailed })
+    }
+}
