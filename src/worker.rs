@@ -66,8 +66,8 @@ pub(crate) async fn run(
     let mut worker = Worker::new(&runtime, client, options)?;
     let stop = worker.shutdown_handle();
     tokio::spawn(async move {
-        if told_to_stop().await.is_ok() {
-            tracing::info!("told to stop; running activities may end");
+        if let Ok(signal) = told_to_stop().await {
+            tracing::info!(signal, "told to stop; running activities may end");
             stop();
         }
     });
@@ -76,12 +76,4 @@ pub(crate) async fn run(
         .run()
         .await
         .map_err(|error| Failure::new(Code::EngineUnavailable, format!("the worker stopped: {error}")).into())
-}
-
-async fn told_to_stop() -> std::io::Result<()> {
-    let mut terminate = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate())?;
-    tokio::select! {
-        _ = terminate.recv() => Ok(()),
-        interrupted = tokio::signal::ctrl_c() => interrupted,
-    }
 }
