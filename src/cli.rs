@@ -7,6 +7,7 @@ mod demo;
 mod doctor;
 mod eval;
 mod export;
+mod hint;
 mod history;
 mod import;
 mod migrate;
@@ -16,16 +17,22 @@ mod report;
 mod review;
 mod run;
 mod show;
+mod skips;
 mod sweep;
 mod undo;
 mod worker;
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use clap::{Parser, Subcommand};
+use dream_ports::Store;
 
 use crate::config::Config;
-use crate::exit::Exit;
+use crate::exit::{Exit, Fault};
+use crate::wiring;
+
+use hint::Hints;
 
 /// The slow pass at night over what agents remembered by day: it audits, plans consolidation, applies it with undo, and
 /// reports.
@@ -104,7 +111,7 @@ enum Command {
 }
 
 /// Runs a command.
-pub(crate) async fn dispatch(cli: Cli) -> anyhow::Result<Exit> {
+pub(crate) async fn dispatch(cli: Cli) -> Result<Exit, Fault> {
     let config = Config::load(cli.config.as_deref())?;
     match cli.command {
         Command::Demo(command) => command.run(config).await,
@@ -143,6 +150,23 @@ pub(crate) struct StoreArg {
     /// A store: its name in the configuration, `postgres://…`, or the path of an SQLite file.
     #[arg(long, env = "DREAM_STORE", hide_env_values = true)]
     store: Option<String>,
+}
+
+impl StoreArg {
+    /// What was typed, or stands in the environment.
+    pub(crate) fn name(&self) -> Option<&str> {
+        self.store.as_deref()
+    }
+
+    /// Opens the store, which must be there.
+    pub(crate) async fn open(&self, config: &Config) -> Result<Arc<dyn Store>, Fault> {
+        wiring::open(config, self.name()).await
+    }
+
+    /// Commands on the same store.
+    pub(crate) fn hints<'a>(&'a self, config: &'a Config) -> Hints<'a> {
+        Hints::new(config, self.name())
+    }
 }
 
 #[cfg(test)]

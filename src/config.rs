@@ -5,10 +5,12 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use anyhow::Context as _;
-use dream_core::failure::{Code, Failure};
+use dream_core::failure::Code;
 use dream_core::settings::{KNOBS, Knob, Settings};
 use serde::Deserialize;
+
+use crate::exit::{Fault, OrFile as _};
+use crate::misfit;
 
 /// Where a value comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -88,6 +90,8 @@ pub(crate) struct Config {
     pub(crate) reports: Sourced<PathBuf>,
     /// Who makes vectors.
     pub(crate) embedder: Option<Sourced<EmbedderConfig>>,
+    /// The file that an argument names; one that the environment names is found again without being named.
+    pub(crate) file_typed: Option<PathBuf>,
 }
 
 /// Prefix of Khora's variables, which are ours for the graph realm.
@@ -98,20 +102,24 @@ const FILE_DEFAULT: &str = "dream.toml";
 
 impl Config {
     /// Reads everything.
-    pub(crate) fn load(file: Option<&Path>) -> anyhow::Result<Self> {
-        let environment: BTreeMap<String, String> = std::env::vars().collect();
+    pub(crate) fn load(file: Option<&Path>) -> Result<Self, Fault> {
+        let text = |text: std::ffi::OsString| text.into_string().ok();
+        let environment: BTreeMap<String, String> =
+            std::env::vars_os().filter_map(|(name, value)| text(name).zip(text(value))).collect();
         Self::from(file, &environment)
     }
 
-    fn from(file: Option<&Path>, environment: &BTreeMap<String, String>) -> anyhow::Result<Self> {
+    fn from(file: Option<&Path>, environment: &BTreeMap<String, String>) -> Result<Self, Fault> {
+        let in_environment = environment.get("DREAM_CONFIG").map(PathBuf::from);
         let mut config = Self {
             settings: Settings::default(),
             origins: KNOBS.iter().map(|knob| (knob.name, Origin::Default)).collect(),
             stores: BTreeMap::new(),
             reports: Sourced { value: reports_default(environment), origin: Origin::Default },
             embedder: None,
+            file_typed: file.filter(|file| in_environment.as_deref() != Some(*file)).map(Path::to_owned),
         };
-        let named = file.map(Path::to_owned).or_else(|| environment.get("DREAM_CONFIG").map(PathBuf::from));
+        let named = file.map(Path::to_owned).or(in_environment);
         let path = named.clone().unwrap_or_else(|| PathBuf::from(FILE_DEFAULT));
         if named.is_some() || path.exists() {
             config.read_file(&path)?;
@@ -120,13 +128,10 @@ impl Config {
         Ok(config)
     }
 
-    fn read_file(&mut self, path: &Path) -> anyhow::Result<()> {
-        let text = std::fs::read_to_string(path)
-            .with_context(|| format!("the configuration file {} cannot be read", path.display()))?;
-        let file: File = toml::from_str(&text).map_err(|error| {
-            let line = error.span().map_or(0, |span| text[..span.start].lines().count());
-            Failure::new(Code::Configuration, format!("{}, line {line}: {}", path.display(), error.message()))
-        })?;
+    fn read_file(&mut self, path: &Path) -> Result<(), Fault> {
+        let text = std::fs::read_to_string(path).or_file(path, "read")?;
+        let file: File = misfit::toml(&text)
+            .map_err(|misfit| Fault::new(Code::Configuration, format!("{}, {misfit}", path.display())))?;
         let origin = Origin::File(path.to_owned());
         if let Some(reports) = file.reports {
             self.reports = Sourced { value: reports, origin: origin.clone() };
@@ -148,7 +153,7 @@ impl Config {
         }
         if let Some(unknown) = texts.keys().find(|name| find(name).is_none()) {
             let message = format!("{}: [dream] has no setting {unknown}", path.display());
-            return Err(Failure::new(Code::Configuration, message).into());
+            return Err(Fault::new(Code::Configuration, message));
         }
         for knob in KNOBS {
             let names = [Some(knob.name), knob.alias].into_iter().flatten();
@@ -159,7 +164,7 @@ impl Config {
         Ok(())
     }
 
-    fn read_environment(&mut self, environment: &BTreeMap<String, String>) -> anyhow::Result<()> {
+    fn read_environment(&mut self, environment: &BTreeMap<String, String>) -> Result<(), Fault> {
         for knob in KNOBS {
             let said: Vec<(String, &String)> =
                 variables(knob).into_iter().filter_map(|name| environment.get(&name).map(|text| (name, text))).collect();
@@ -182,7 +187,7 @@ impl Config {
             };
             if value.model.is_empty() {
                 let message = "DREAM_EMBEDDER_URL is set and DREAM_EMBEDDER_MODEL is not";
-                return Err(Failure::new(Code::Configuration, message).into());
+                return Err(Fault::new(Code::Configuration, message));
             }
             let origin = Origin::Environment("DREAM_EMBEDDER_URL".to_owned());
             self.embedder = Some(Sourced { value, origin });
@@ -196,28 +201,28 @@ impl Config {
         knob: &Knob,
         said: &[(String, &String)],
         origin: impl Fn(&str) -> Origin,
-    ) -> anyhow::Result<()> {
+    ) -> Result<(), Fault> {
         let Some((name, text)) = said.first() else { return Ok(()) };
         let mut settings = Vec::new();
         for (name, text) in said {
             let mut setting = self.settings.clone();
             setting
                 .set(knob.name, text)
-                .map_err(|error| Failure::new(Code::Configuration, format!("{name}: {error}")))?;
+                .map_err(|error| Fault::new(Code::Configuration, format!("{name}: {error}")))?;
             settings.push(setting);
         }
         if let Some(other) = settings.iter().position(|setting| *setting != settings[0]) {
             let message = format!("{name} and {} mean the same and say different things", said[other].0);
-            return Err(Failure::new(Code::Configuration, message).into());
+            return Err(Fault::new(Code::Configuration, message));
         }
-        self.settings.set(knob.name, text).map_err(|error| Failure::new(Code::Configuration, error.to_string()))?;
+        self.settings.set(knob.name, text).map_err(|error| Fault::new(Code::Configuration, error.to_string()))?;
         self.origins.insert(knob.name, origin(name));
         Ok(())
     }
 
     /// Sets a knob by an argument of the command line.
-    pub(crate) fn set_flag(&mut self, name: &'static str, text: &str, flag: &'static str) -> anyhow::Result<()> {
-        self.settings.set(name, text).map_err(|error| Failure::new(Code::Configuration, format!("{flag}: {error}")))?;
+    pub(crate) fn set_flag(&mut self, name: &'static str, text: &str, flag: &'static str) -> Result<(), Fault> {
+        self.settings.set(name, text).map_err(|error| Fault::new(Code::Configuration, format!("{flag}: {error}")))?;
         self.origins.insert(name, Origin::Flag(flag));
         Ok(())
     }

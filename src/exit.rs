@@ -1,15 +1,19 @@
-//! Exit codes, told apart for scripts.
+//! Exit codes, told apart for scripts, and the one kind of error a command ends with.
 
+use std::path::Path;
 use std::process::ExitCode;
 
+use dream_activities::failure::ResultExt as _;
 use dream_core::failure::{Code, Failure};
+use dream_core::run::RunState;
+use dream_ports::StoreError;
 
 use crate::term;
 
 /// How a command ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Exit {
-    /// Done.
+    /// Done. Of runs only those that were completed, or taken back since.
     Done = 0,
     /// Failed.
     Failed = 1,
@@ -24,6 +28,20 @@ pub(crate) enum Exit {
     Waiting = 6,
     /// Some check did not pass.
     CheckFailed = 7,
+    /// A run ended without being completed (cancelled, rejected, abandoned), or goes on without this command.
+    Unfinished = 8,
+}
+
+impl Exit {
+    /// How a command ends whose run is in this state.
+    pub(crate) const fn of(state: RunState) -> Self {
+        match state {
+            RunState::Completed | RunState::Undone | RunState::PartlyUndone => Self::Done,
+            RunState::Cancelled | RunState::Abandoned => Self::Unfinished,
+            RunState::AwaitingReview | RunState::AwaitingClient => Self::Waiting,
+            RunState::Failed | RunState::AbortedSafety | RunState::Planning | RunState::Applying => Self::Failed,
+        }
+    }
 }
 
 impl From<Exit> for ExitCode {
@@ -32,14 +50,58 @@ impl From<Exit> for ExitCode {
     }
 }
 
+/// Why a command did not do what it was asked.
+///
+/// It can only be made of a failure, or of what a store says: whatever a command ends with has a code and a next step.
+#[derive(Debug)]
+pub(crate) struct Fault(Failure);
+
+impl Fault {
+    /// A fault of a kind.
+    pub(crate) fn new(code: Code, message: impl Into<String>) -> Self {
+        Self(Failure::new(code, message))
+    }
+}
+
+impl std::fmt::Display for Fault {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl From<Failure> for Fault {
+    fn from(failure: Failure) -> Self {
+        Self(failure)
+    }
+}
+
+impl From<StoreError> for Fault {
+    fn from(error: StoreError) -> Self {
+        match Err::<(), _>(error).or_fail() {
+            Err(failure) => Self(failure),
+            Ok(()) => unreachable!("an error stays one"),
+        }
+    }
+}
+
+/// Turns what the system says about a file into a fault that names the file.
+pub(crate) trait OrFile<T> {
+    /// `what` was to be done to the file: read, written, removed.
+    fn or_file(self, path: &Path, what: &str) -> Result<T, Fault>;
+}
+
+impl<T> OrFile<T> for std::io::Result<T> {
+    fn or_file(self, path: &Path, what: &str) -> Result<T, Fault> {
+        self.map_err(|error| {
+            Fault::new(Code::File, format!("{} cannot be {what}: {}", path.display(), error.kind()))
+        })
+    }
+}
+
 /// Says what went wrong, on the standard error, and answers with which code to leave.
-pub(crate) fn report(error: &anyhow::Error) -> Exit {
-    let Some(failure) = error.downcast_ref::<Failure>() else {
-        term::error(&format!("{error:#}"));
-        return Exit::Failed;
-    };
-    term::error(&failure.to_string());
-    match failure.code {
+pub(crate) fn report(fault: &Fault) -> Exit {
+    term::error(&fault.to_string());
+    match fault.0.code {
         Code::Disabled
         | Code::ApplyDisabled
         | Code::Forbidden
@@ -49,5 +111,26 @@ pub(crate) fn report(error: &anyhow::Error) -> Exit {
         | Code::BuiltUpon
         | Code::WrongState => Exit::Refused,
         _ => Exit::Failed,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_run_that_was_completed_is_a_success() {
+        let done: Vec<&str> =
+            RunState::ALL.iter().filter(|state| Exit::of(**state) == Exit::Done).map(|state| state.as_str()).collect();
+        assert_eq!(done, ["completed", "undone", "partly_undone"]);
+    }
+
+    #[test]
+    fn what_a_store_and_a_file_say_has_a_code_and_a_next_step() {
+        let refused = Fault::from(StoreError::NotMigrated).to_string();
+        assert!(refused.contains("DREAM-2005 NotMigrated") && refused.contains("next: "), "{refused}");
+        let missing = std::fs::read("/no/such/file").or_file(Path::new("/no/such/file"), "read").unwrap_err();
+        let missing = missing.to_string();
+        assert!(missing.starts_with("/no/such/file cannot be read: entity not found (DREAM-4003"), "{missing}");
     }
 }

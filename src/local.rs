@@ -18,6 +18,9 @@ use dream_workflows::contract::{
 use dream_workflows::steps::{Progress, StepError, Steps, WaitFor};
 use dream_workflows::story::story;
 
+use crate::signals::told_to_stop;
+use crate::term;
+
 /// How long a pause sleeps between looks. Somebody who lifts it should not wait for longer.
 const UNPAUSE_EVERY: Duration = Duration::from_secs(1);
 
@@ -54,7 +57,7 @@ where
 impl Steps for Local {
     async fn begin(&mut self, call: Begin) -> Result<Begun, StepError> {
         let begun = retrying(|| begin::begin(&self.world, call.clone())).await?;
-        cancel_on_interrupt(self.world.clone(), begun.run.clone());
+        cancel_when_told_to_stop(self.world.clone(), begun.run.clone());
         Ok(begun)
     }
 
@@ -115,16 +118,15 @@ impl Steps for Local {
     }
 }
 
-/// An interrupt asks the run to stop at the next group, through the same row as everybody else's request.
-fn cancel_on_interrupt(world: Arc<World>, run: RunRef) {
+/// Being told to stop asks the run to stop at the next group, through the same row as everybody else's request.
+fn cancel_when_told_to_stop(world: Arc<World>, run: RunRef) {
     tokio::spawn(async move {
-        if tokio::signal::ctrl_c().await.is_ok() {
-            crate::term::note("stopping at the next group; the run is reported and can be resumed");
-            let kind = RequestKind::Cancel.as_str().to_owned();
-            let call = RequestCall { run, kind, by: "interrupt".to_owned(), plan_hash: None };
-            if let Err(failure) = requests::record_request(&world, call).await {
-                crate::term::error(&failure.to_string());
-            }
+        let Ok(signal) = told_to_stop().await else { return };
+        term::note(&format!("{signal}: stopping at the next group; run {} is reported and can be resumed", run.run_id));
+        let kind = RequestKind::Cancel.as_str().to_owned();
+        let call = RequestCall { run, kind, by: signal.to_owned(), plan_hash: None };
+        if let Err(failure) = requests::record_request(&world, call).await {
+            term::error(&failure.to_string());
         }
     });
 }

@@ -5,6 +5,7 @@
 
 #![forbid(unsafe_code)]
 
+mod address;
 mod bench;
 mod cli;
 mod config;
@@ -14,6 +15,10 @@ mod eval;
 mod exit;
 mod health;
 mod local;
+mod misfit;
+mod outcome;
+mod remote;
+mod signals;
 mod telemetry;
 mod term;
 mod transfer;
@@ -27,6 +32,6 @@ async fn main() -> std::process::ExitCode {
     let cli = cli::Cli::parse();
     match cli::dispatch(cli).await {
         Ok(exit) => exit.into(),
-        Err(error) => exit::report(&error).into(),
+        Err(fault) => exit::report(&fault).into(),
     }
 }

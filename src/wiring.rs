@@ -5,17 +5,18 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU32;
 
-use anyhow::Context as _;
 use dream_activities::World;
 use dream_activities::embed::Embedder;
 use dream_activities::world::StoreHandle;
-use dream_core::failure::{Code, Failure};
-use dream_ports::{Store, StoreError};
+use dream_core::failure::Code;
+use dream_ports::Store;
 use dream_store_pg::PgStore;
 use dream_store_sqlite::SqliteStore;
 use tokio_util::sync::CancellationToken;
 
+use crate::address::{quoted, without_password};
 use crate::config::{Config, StoreConfig};
+use crate::exit::Fault;
 
 /// The file that is dreamt over where nothing is configured.
 const STORE_DEFAULT: &str = "dream.db";
@@ -23,23 +24,37 @@ const STORE_DEFAULT: &str = "dream.db";
 /// Connections of a command: one works, one renews the lease, two read.
 const COMMAND_CONNECTIONS_MAX: u32 = 4;
 
-/// Opens a store by its address, for a command.
-pub(crate) async fn open(url: &str, create: bool) -> anyhow::Result<Arc<dyn Store>> {
-    open_with(url, create, COMMAND_CONNECTIONS_MAX).await
+/// Opens the store that `--store` means, for a command. It must be there.
+pub(crate) async fn open(config: &Config, store: Option<&str>) -> Result<Arc<dyn Store>, Fault> {
+    open_with(&store_config(config, store).url, false, COMMAND_CONNECTIONS_MAX).await
 }
 
-async fn open_with(url: &str, create: bool, connections_max: u32) -> anyhow::Result<Arc<dyn Store>> {
+/// Opens a store by its address, and makes its file if it is not there.
+pub(crate) async fn create(url: &str) -> Result<Arc<dyn Store>, Fault> {
+    open_with(url, true, COMMAND_CONNECTIONS_MAX).await
+}
+
+async fn open_with(url: &str, create: bool, connections_max: u32) -> Result<Arc<dyn Store>, Fault> {
     if is_postgres(url) {
-        let store = PgStore::open(url, connections_max).await.map_err(failure)?;
-        return Ok(Arc::new(store));
+        return Ok(Arc::new(PgStore::open(url, connections_max).await?));
     }
     let path = sqlite_path(url);
-    if !create && !path.exists() {
-        let message = format!("there is no store at {}", path.display());
-        return Err(Failure::new(Code::File, message).into());
+    if url.contains("://") && !url.starts_with("sqlite://") {
+        let message = format!(
+            "{}: this kind of address is not known, only postgres://… and the path of an SQLite file",
+            without_password(url)
+        );
+        return Err(Fault::new(Code::Configuration, message));
     }
-    let store = SqliteStore::open(&path, create).await.map_err(failure)?;
-    Ok(Arc::new(store))
+    if !create && !path.exists() {
+        let path = without_password(&path.to_string_lossy());
+        let message = format!(
+            "there is no store at {path}; `dream migrate --realm graph --store {}` makes a new one",
+            quoted(&path)
+        );
+        return Err(Fault::new(Code::File, message));
+    }
+    Ok(Arc::new(SqliteStore::open(&path, create).await?))
 }
 
 /// Whether an address means a PostgreSQL database.
@@ -50,10 +65,6 @@ pub(crate) fn is_postgres(url: &str) -> bool {
 fn sqlite_path(url: &str) -> PathBuf {
     let path = url.strip_prefix("sqlite://").or_else(|| url.strip_prefix("sqlite:")).unwrap_or(url);
     Path::new(path).to_owned()
-}
-
-fn failure(error: StoreError) -> Failure {
-    dream_activities::failure::ResultExt::<()>::or_fail(Err(error)).err().unwrap_or_else(|| unreachable!())
 }
 
 /// The address that `--store` means: a name of the configuration, or an address.
@@ -73,8 +84,20 @@ pub(crate) fn store_name<'a>(config: &Config, store: Option<&'a str>) -> &'a str
     }
 }
 
+/// What people may read of the store that `--store` means: its name, or its address without what is secret in it.
+pub(crate) fn shown(config: &Config, store: Option<&str>) -> String {
+    let url = store_config(config, store).url;
+    match store {
+        Some(name) if config.stores.contains_key(name) => name.to_owned(),
+        _ => {
+            let named = config.stores.iter().find(|(_, known)| known.value.url == url);
+            named.map_or_else(|| without_password(&url), |(name, _)| name.clone())
+        }
+    }
+}
+
 /// The world of a process that works on one store.
-pub(crate) async fn world(config: &Config, store: Option<&str>) -> anyhow::Result<World> {
+pub(crate) async fn world(config: &Config, store: Option<&str>) -> Result<World, Fault> {
     let wanted = store_config(config, store);
     let name = store_name(config, store);
     let handle = handle(&wanted, argument(config, store), COMMAND_CONNECTIONS_MAX).await?;
@@ -87,7 +110,7 @@ pub(crate) async fn worker_world(
     config: &Config,
     store: Option<&str>,
     connections_max: u32,
-) -> anyhow::Result<World> {
+) -> Result<World, Fault> {
     let mut stores = BTreeMap::new();
     if store.is_some() || config.stores.is_empty() {
         let (wanted, name) = (store_config(config, store), store_name(config, store));
@@ -104,7 +127,7 @@ async fn handle(
     store: &StoreConfig,
     argument: Option<String>,
     connections_max: u32,
-) -> anyhow::Result<StoreHandle> {
+) -> Result<StoreHandle, Fault> {
     let has_graph = store.graph_url.is_some();
     Ok(StoreHandle { store: open_with(&store.url, false, connections_max).await?, has_graph, argument })
 }
@@ -119,12 +142,16 @@ fn argument(config: &Config, store: Option<&str>) -> Option<String> {
     }
 }
 
-fn assemble(config: &Config, stores: BTreeMap<String, StoreHandle>) -> anyhow::Result<World> {
+fn assemble(config: &Config, stores: BTreeMap<String, StoreHandle>) -> Result<World, Fault> {
     let embedder = match &config.embedder {
         Some(embedder) => {
             let embedder = &embedder.value;
             let key = match &embedder.key_env {
-                Some(name) => Some(std::env::var(name).with_context(|| format!("{name} is named as the embedder's key and not set"))?),
+                // The name is not repeated: the key itself may stand in its place.
+                Some(name) => Some(std::env::var(name).map_err(|_| {
+                    let message = "the variable that is named as the embedder's key is not set";
+                    Fault::new(Code::Configuration, message)
+                })?),
                 None => None,
             };
             Some(Embedder::new(&embedder.base_url, &embedder.model, key)?)

@@ -47,8 +47,8 @@ pub(crate) async fn run(
     ready: impl FnOnce(),
 ) -> anyhow::Result<()> {
     let told = async {
-        if told_to_stop().await.is_ok() {
-            tracing::info!("told to stop; running activities may end");
+        if let Ok(signal) = told_to_stop().await {
+            tracing::info!(signal, "told to stop; running activities may end");
         } else {
             // Without signals only a kill ends it.
             std::future::pending::<()>().await;
@@ -112,12 +112,4 @@ pub(crate) async fn run_until(
 async fn overdue(stopping: &CancellationToken, grace: Duration) {
     stopping.cancelled().await;
     tokio::time::sleep(grace + OVERDUE_AFTER_GRACE).await;
-}
-
-async fn told_to_stop() -> std::io::Result<()> {
-    let mut terminate = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate())?;
-    tokio::select! {
-        _ = terminate.recv() => Ok(()),
-        interrupted = tokio::signal::ctrl_c() => interrupted,
-    }
 }

@@ -36,6 +36,7 @@ pub async fn report(world: &World, call: Report) -> Result<Reported, Failure> {
         plan_hash: record.plan_hash.map(|hash| hash.0),
         ops,
         report_path: record.report_path,
+        skip_reasons: record.skip_reasons,
     })
 }
 

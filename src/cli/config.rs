@@ -4,8 +4,9 @@ use clap::{Args, Subcommand};
 use dream_core::settings::KNOBS;
 use serde_json::json;
 
+use crate::address::without_password;
 use crate::config::Config;
-use crate::exit::Exit;
+use crate::exit::{Exit, Fault};
 use crate::{engine, term};
 
 #[derive(Debug, Subcommand)]
@@ -22,7 +23,7 @@ pub(crate) struct Show {
 }
 
 impl ConfigCommand {
-    pub(crate) fn run(self, config: &Config) -> anyhow::Result<Exit> {
+    pub(crate) fn run(self, config: &Config) -> Result<Exit, Fault> {
         let Self::Show(show) = self;
         let rows = rows(config);
         if show.json {
@@ -67,43 +68,4 @@ fn rows(config: &Config) -> Vec<Vec<String>> {
     rows.push(vec!["temporal".to_owned(), temporal.unwrap_or_else(|_| "none".to_owned()), origin.to_owned()]);
     rows.push(vec!["task_queue".to_owned(), engine::task_queue(), "environment DREAM_TASK_QUEUE or default".to_owned()]);
     rows
-}
-
-/// An address without the password in it.
-pub(crate) fn without_password(url: &str) -> String {
-    let Some((scheme, rest)) = url.split_once("://") else { return url.to_owned() };
-    let authority_end = rest.find(['/', '?']).unwrap_or(rest.len());
-    let (authority, path) = rest.split_at(authority_end);
-    match authority.rsplit_once('@') {
-        Some((user, host)) => {
-            let user = user.split(':').next().unwrap_or_default();
-            format!("{scheme}://{user}:***@{host}{}", without_secrets(path))
-        }
-        None => format!("{scheme}://{authority}{}", without_secrets(path)),
-    }
-}
-
-/// Parameters of an address may hold a password too.
-fn without_secrets(path: &str) -> String {
-    match path.split_once('?') {
-        Some((path, _)) => format!("{path}?***"),
-        None => path.to_owned(),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn no_password_is_shown() {
-        for (url, expected) in [
-            ("postgres://me:secret@host:5432/db", "postgres://me:***@host:5432/db"),
-            ("postgres://me:sec@ret@host/db?password=secret", "postgres://me:***@host/db?***"),
-            ("postgres://host/db", "postgres://host/db"),
-            ("/a/b.db", "/a/b.db"),
-        ] {
-            assert_eq!(without_password(url), expected);
-        }
-    }
 }

@@ -1,17 +1,20 @@
 //! `dream cancel`, `pause`, `unpause`, `stop`, `go`: requests, as rows.
 
+use std::sync::Arc;
+
 use clap::Args;
-use dream_core::failure::{Code, Failure};
-use dream_core::id::NamespaceId;
+use dream_core::failure::Code;
+use dream_core::id::{NamespaceId, RunId};
+use dream_core::run::{LEASE_TERM_SECONDS, Mode, RunState};
 use dream_ports::Store;
-use dream_core::run::RunState;
 use dream_ports::run::{Request, RequestKind, RequestOutcome, RunRecord};
 use uuid::Uuid;
 
 use super::StoreArg;
+use super::hint::Hints;
 use crate::config::Config;
-use crate::exit::Exit;
-use crate::{engine, term, wiring};
+use crate::exit::{Exit, Fault};
+use crate::{engine, term};
 
 /// A request to one run.
 #[derive(Debug, Args)]
@@ -26,49 +29,107 @@ pub(crate) struct Ask {
 }
 
 impl Ask {
-    async fn ask(self, config: &Config, kind: RequestKind) -> anyhow::Result<Exit> {
-        let wanted = wiring::store_config(config, self.store.store.as_deref());
-        let store = wiring::open(&wanted.url, false).await?;
+    async fn ask(self, config: &Config, kind: RequestKind) -> Result<Exit, Fault> {
+        let store = self.store.open(config).await?;
         let request = Request {
-            run: dream_core::id::RunId(self.run),
+            run: RunId(self.run),
             kind,
             by: self.by.unwrap_or_else(|| "unnamed".to_owned()),
             plan_hash: None,
         };
-        let record = store.run(request.run).await?;
-        let exit = answer(self.run, store.request(&request).await?)?;
-        pass_on(&record).await;
-        Ok(exit)
+        make(store.as_ref(), &request, self.store.hints(config)).await
     }
 }
 
-/// Sees to it that a request is heeded now: a workflow is woken. A run that waits for a person outside of an engine has no
-/// process that could heed it, so it is said how to go on.
-pub(crate) async fn pass_on(record: &RunRecord) {
-    if record.engine != "local" {
-        engine::wake(record.workflow_id.as_deref()).await;
-    } else if record.state == RunState::AwaitingReview {
-        let namespace = record.stable_namespace;
-        term::note(&format!("go on with `dream run graph --namespace {namespace} --resume {}`", record.run));
-    }
-}
-
-/// Says what became of a request.
-pub(crate) fn answer(run: Uuid, outcome: RequestOutcome) -> anyhow::Result<Exit> {
-    let refused = |text: String| Err(Failure::new(Code::WrongState, text).into());
+/// Makes a request, sees to it that it is heeded soon, and says what will become of it.
+pub(crate) async fn make(store: &dyn Store, request: &Request, hints: Hints<'_>) -> Result<Exit, Fault> {
+    let record = store.run(request.run).await?;
+    let outcome = store.request(request).await?;
+    let refused = |text: &str| Err(Fault::new(Code::WrongState, format!("run {} {text}", request.run)));
     match outcome {
         RequestOutcome::Recorded => {
-            term::note(&format!("recorded; run {run} heeds it at its next group"));
+            let is_woken = record.engine != LOCAL && engine::wake(record.workflow_id.as_deref()).await;
+            let silent_seconds = store.now().await?.seconds_since(record.heartbeat_at);
+            let fate = Fate { record: &record, resume: hints.resume(&record), is_woken, silent_seconds };
+            term::note(&format!("recorded; {}", fate.of(request.kind)));
             Ok(Exit::Done)
         }
         RequestOutcome::AlreadyRecorded => {
-            term::note(&format!("run {run} was asked for this before"));
+            term::note(&format!("run {} was asked for this before", request.run));
             Ok(Exit::Nothing)
         }
-        RequestOutcome::TooLate => refused(format!("run {run} was asked for the opposite before")),
-        RequestOutcome::RunClosed => refused(format!("run {run} is over")),
-        RequestOutcome::NotWaiting => refused(format!("run {run} does not wait for this")),
-        RequestOutcome::OtherPlan => refused(format!("run {run} has another plan than the one that is meant")),
+        RequestOutcome::TooLate => refused("was asked for the opposite before"),
+        RequestOutcome::RunClosed => refused("is over"),
+        RequestOutcome::NotWaiting => refused("does not wait for this"),
+        RequestOutcome::OtherPlan => refused("has another plan than the one that is meant"),
+    }
+}
+
+/// The name of the engine that is a process, and not a server.
+const LOCAL: &str = "local";
+
+/// What a request meets with: whether somebody works for the run, and when it looks at its requests.
+struct Fate<'a> {
+    record: &'a RunRecord,
+    /// The command that goes on with the run.
+    resume: String,
+    /// Whether the workflow was told to look at once.
+    is_woken: bool,
+    /// Since the run's last sign of life.
+    silent_seconds: i64,
+}
+
+impl Fate<'_> {
+    /// What becomes of a request that was recorded, in a sentence.
+    fn of(&self, kind: RequestKind) -> String {
+        let (run, is_parked) = (self.record.run, self.record.state == RunState::AwaitingReview);
+        let (is_local, resume) = (self.record.engine == LOCAL, &self.resume);
+        match kind {
+            RequestKind::Approve if is_local => format!("carry the plan out with `{resume}`"),
+            RequestKind::Approve => format!("run {run} carries the plan out {}", self.soon()),
+            RequestKind::Reject if is_local => {
+                format!("the plan is not carried out; close the run, and have it remembered, with `{resume}`")
+            }
+            RequestKind::Reject => format!("run {run} closes {}, and what was rejected is remembered", self.soon()),
+            RequestKind::Cancel if is_parked && is_local => format!("close the run with `{resume}`"),
+            RequestKind::Cancel if self.is_waiting() => format!("run {run} closes {}", self.soon()),
+            RequestKind::Cancel => format!("run {run} closes {}{}", self.next_step(), self.should_it_be_dead()),
+            RequestKind::Pause if self.record.mode == Mode::DryRun => {
+                format!("run {run} is a dry run and carries nothing out, so that it does not pause")
+            }
+            RequestKind::Pause if self.record.state == RunState::Applying => {
+                format!("run {run} pauses {}{}", self.next_step(), self.should_it_be_dead())
+            }
+            RequestKind::Pause => format!("run {run} pauses when it begins to carry its plan out"),
+            RequestKind::Unpause if self.is_waiting() && !is_parked => format!("run {run} goes on {}", self.soon()),
+            RequestKind::Unpause => format!("run {run} does not pause"),
+        }
+    }
+
+    fn is_waiting(&self) -> bool {
+        self.record.waiting_for.is_some()
+    }
+
+    /// When a waiting run looks at its requests.
+    fn soon(&self) -> String {
+        match (self.record.engine.as_str(), self.is_woken) {
+            (LOCAL, _) => format!("within a second; should its process be gone, `{}` goes on with it", self.resume),
+            (_, true) => "now".to_owned(),
+            (_, false) => "within a minute".to_owned(),
+        }
+    }
+
+    /// When a run that works looks at its requests.
+    fn next_step(&self) -> &'static str {
+        if self.record.state == RunState::Applying { "at its next group" } else { "after the step it is in" }
+    }
+
+    /// A run whose process died heeds nothing until somebody goes on with it.
+    fn should_it_be_dead(&self) -> String {
+        if self.record.engine != LOCAL || self.silent_seconds < LEASE_TERM_SECONDS {
+            return String::new();
+        }
+        format!("; it has been silent for {} seconds: should it be dead, `{}` heeds this", self.silent_seconds, self.resume)
     }
 }
 
@@ -81,7 +142,7 @@ macro_rules! asks {
         }
 
         impl $name {
-            pub(crate) async fn run(self, config: &Config) -> anyhow::Result<Exit> {
+            pub(crate) async fn run(self, config: &Config) -> Result<Exit, Fault> {
                 self.ask.ask(config, $kind).await
             }
         }
@@ -122,32 +183,49 @@ struct Switch {
 }
 
 impl Switch {
-    async fn open(&self, config: &Config) -> anyhow::Result<(std::sync::Arc<dyn Store>, Option<NamespaceId>)> {
-        let wanted = wiring::store_config(config, self.store.store.as_deref());
-        let store = wiring::open(&wanted.url, false).await?;
+    async fn open(&self, config: &Config) -> Result<(Arc<dyn Store>, Option<NamespaceId>), Fault> {
+        let store = self.store.open(config).await?;
         let namespace = match self.namespace {
             Some(id) => Some(store.resolve_namespace(id).await?.id),
             None => None,
         };
         Ok((store, namespace))
     }
+
+    /// What the switch is about.
+    fn reach(&self) -> String {
+        self.namespace.map_or_else(|| "this store".to_owned(), |id| format!("namespace {id}"))
+    }
+
+    /// The command that lifts it.
+    fn go(&self, config: &Config) -> String {
+        let namespace = self.namespace.map(|id| format!(" --namespace {id}")).unwrap_or_default();
+        self.store.hints(config).command(&format!("go{namespace}"))
+    }
 }
 
 impl Stop {
-    pub(crate) async fn run(self, config: &Config) -> anyhow::Result<Exit> {
+    pub(crate) async fn run(self, config: &Config) -> Result<Exit, Fault> {
         let (store, namespace) = self.switch.open(config).await?;
         let by = self.switch.by.as_deref().unwrap_or("unnamed");
         store.set_stop(namespace, Some((by, &self.why))).await?;
-        term::note("nothing is applied there until `dream go`; a running apply stops at its next group");
+        let go = self.switch.go(config);
+        term::note(&format!("nothing is applied to {} until `{go}`", self.switch.reach()));
+        term::note("a run that applies there stops at its next group");
         Ok(Exit::Done)
     }
 }
 
 impl Go {
-    pub(crate) async fn run(self, config: &Config) -> anyhow::Result<Exit> {
+    pub(crate) async fn run(self, config: &Config) -> Result<Exit, Fault> {
         let (store, namespace) = self.switch.open(config).await?;
+        let was_set = store.stops().await?.iter().any(|stop| stop.namespace == namespace);
+        if !was_set {
+            term::note(&format!("no kill switch was set for {}; `dream status` lists those that are", self.switch.reach()));
+            return Ok(Exit::Nothing);
+        }
         store.set_stop(namespace, None).await?;
-        term::note("the switch is lifted");
+        term::note(&format!("the kill switch of {} is lifted", self.switch.reach()));
         Ok(Exit::Done)
     }
 }

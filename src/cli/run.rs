@@ -1,28 +1,28 @@
 //! `dream run`
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use anyhow::Context as _;
 use clap::{Args, Subcommand};
+use dream_activities::world::StoreHandle;
 use dream_core::clock::Moment;
-use dream_core::failure::{Code, Failure};
+use dream_core::failure::Code;
+use dream_core::report::plain::grouped;
+use dream_core::report::words;
 use dream_core::run::{DreamInput, Expertise, Mode, Scope, Trigger};
-use dream_workflows::contract::{Begin, Reported};
-use dream_workflows::dream::Dream;
-use dream_workflows::lenient::Lenient;
+use dream_ports::run::{RequestKind, RunRecord};
+use dream_workflows::contract::{Begin, Reported, RunRef};
 use dream_workflows::steps::{Progress, StepError, WaitFor};
 use indicatif::ProgressBar;
-use temporalio_client::errors::WorkflowGetResultError;
-use temporalio_client::{WorkflowGetResultOptions, WorkflowQueryOptions, WorkflowStartOptions};
-use temporalio_common::error::IncomingError;
 use uuid::Uuid;
 
-use super::StoreArg;
+use super::hint::Hints;
+use super::{StoreArg, skips};
 use crate::config::Config;
-use crate::exit::Exit;
+use crate::exit::{Exit, Fault, OrFile as _};
 use crate::local::OnProgress;
-use crate::{engine, local, term, wiring};
+use crate::outcome::{Outcome, Parked};
+use crate::{engine, local, misfit, remote, term, wiring};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Run {
@@ -53,7 +53,7 @@ pub(crate) struct Graph {
     /// Only rows extracted from these documents may change.
     #[arg(long, value_delimiter = ',')]
     pub(crate) document_ids: Option<Vec<Uuid>>,
-    /// Carries out the plan that this dry run sealed.
+    /// Carries out the plan that this dry run sealed; goes with --mode apply, or with --mode review to be asked first.
     #[arg(long)]
     pub(crate) plan_of: Option<Uuid>,
     /// Refuses to apply any other plan than the one with this hash.
@@ -65,6 +65,9 @@ pub(crate) struct Graph {
     /// Closes this stuck run first; what it applied stays and can be undone.
     #[arg(long)]
     pub(crate) abandon: Option<Uuid>,
+    /// How long a review waits before the run closes as abandoned; seven days if it is not said.
+    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=REVIEW_WAIT_SECONDS_MAX))]
+    pub(crate) review_wait: Option<u64>,
     /// A file that declares types, as YAML, TOML or JSON.
     #[arg(long)]
     pub(crate) expertise: Option<PathBuf>,
@@ -93,6 +96,9 @@ pub(crate) struct Graph {
     pub(crate) store: StoreArg,
 }
 
+/// Ten years: whoever asks for longer has mistaken the unit.
+const REVIEW_WAIT_SECONDS_MAX: u64 = 10 * 365 * 86_400;
+
 /// Who runs a dream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Engine {
@@ -103,124 +109,132 @@ pub(crate) enum Engine {
 }
 
 impl Run {
-    pub(crate) async fn run(self, config: Config) -> anyhow::Result<Exit> {
+    pub(crate) async fn run(self, config: Config) -> Result<Exit, Fault> {
         let Self::Graph(graph) = self;
-        let json = graph.json;
         let begin = graph.begin(&config)?;
         if begin.input.enable && !config.settings.enabled {
             term::note("dreaming over graph namespaces is switched off here; --enable switches it on for this run");
         }
-        let is_remote = graph.on.map_or_else(engine::is_configured, |engine| engine == Engine::Temporal);
-        if is_remote {
-            let id = graph.workflow_id.unwrap_or_else(|| format!("dream/graph/{}/{}", begin.input.namespace, begin.run_id));
-            return finish(remotely(begin.input, id).await?, json);
+        if graph.on.map_or_else(engine::is_configured, |engine| engine == Engine::Temporal) {
+            let made = || format!("dream/graph/{}/{}", begin.input.namespace, begin.run_id);
+            let id = graph.workflow_id.clone().unwrap_or_else(made);
+            let bar = term::bar();
+            let outcome = remote::run(begin.input, &id, &bar).await;
+            bar.finish_and_clear();
+            return finish(outcome?, graph.json, graph.store.hints(&config), None);
         }
-        let world = Arc::new(wiring::world(&config, graph.store.store.as_deref()).await?);
-        finish(locally(world, begin).await, json)
+        let world = Arc::new(wiring::world(&config, graph.store.name()).await?);
+        let run = run_of(&begin);
+        let outcome = locally(world.clone(), begin).await;
+        let hints = graph.store.hints(&config);
+        // A run that was refused has no row, and then there is nothing to say of it.
+        let known = world.load(&run).await.ok();
+        if let (Err(_), Some((_, record, _))) = (&outcome, &known) {
+            let status = hints.command(&format!("status {}", record.run));
+            term::note(&format!("run {} is {}; look at it with `{status}`", record.run, record.state));
+        }
+        let resume = match &known {
+            Some((handle, record, _)) if !is_rejected(handle, record).await? => Some(hints.resume(record)),
+            _ => None,
+        };
+        finish(outcome?, graph.json, hints, resume)
     }
 }
 
-/// Says how a run ended.
-fn finish(outcome: Result<Reported, StepError>, json: bool) -> anyhow::Result<Exit> {
+/// Whether a person said no to the plan of a run. It can be gone on with, to no purpose.
+async fn is_rejected(handle: &StoreHandle, record: &RunRecord) -> Result<bool, Fault> {
+    let requests = handle.store.requests(record.run).await?;
+    Ok(requests.iter().any(|request| request.kind == RequestKind::Reject))
+}
+
+/// Which run this begins, or goes on with.
+fn run_of(begin: &Begin) -> RunRef {
+    let input = &begin.input;
+    let run_id = input.resume_from.or(input.run_id).map_or_else(|| begin.run_id.clone(), |id| id.to_string());
+    RunRef { store: input.store.clone(), run_id }
+}
+
+/// Says how a run left this command, and what can be done next.
+fn finish(outcome: Outcome, json: bool, hints: Hints<'_>, resume: Option<String>) -> Result<Exit, Fault> {
     match outcome {
-        Ok(reported) => {
+        Outcome::Over(reported) => {
             if json {
                 term::json(&reported)?;
             } else {
                 summary(&reported);
             }
-            Ok(Exit::Done)
+            if let Some(resume) = resume.filter(|_| reported.state.may_reopen()) {
+                term::note(&format!("go on with it: {resume}"));
+            }
+            Ok(Exit::of(reported.state))
         }
-        Err(StepError::Suspended) => {
-            term::note("the plan waits for a person; look at it with `dream review RUN`");
+        Outcome::Parked(parked) => {
+            if json {
+                term::json(&parked)?;
+            }
+            let run = &parked.run_id;
+            term::note(&format!("the plan of run {run} waits for a person"));
+            term::note(&format!("look at it:   {}", hints.command(&format!("review {run}"))));
+            term::note(&format!("say yes:      {}", hints.command(&format!("approve {run}"))));
+            match resume {
+                Some(resume) => term::note(&format!("then go on:   {resume}")),
+                None => term::note("the workflow goes on by itself then"),
+            }
             Ok(Exit::Waiting)
         }
-        Err(StepError::Cancelled) => Ok(Exit::Failed),
-        Err(StepError::Failed { name, message }) => {
-            Err(Failure::new(Code::named(&name).unwrap_or(Code::Defect), message).into())
+        Outcome::Unreported(how) => {
+            term::note(&how);
+            Ok(Exit::Unfinished)
         }
     }
 }
 
-/// Prints what became of a run's ops.
+/// Prints what became of a run's ops, and what was not done.
 pub(crate) fn summary(reported: &Reported) {
     term::line(&format!("run {} is {}", reported.run_id, reported.state));
-    let counts: Vec<String> = reported.ops.iter().map(|(state, count)| format!("{count} {state}")).collect();
-    if !counts.is_empty() {
-        term::line(&format!("ops: {}", counts.join(", ")));
-    }
+    let counts: Vec<String> =
+        reported.ops.iter().map(|(state, count)| format!("{} {}", grouped(u64::from(*count)), word(state))).collect();
+    let counts = if counts.is_empty() { "none".to_owned() } else { counts.join(", ") };
+    term::line(&format!("ops: {counts}"));
     if let Some(hash) = &reported.plan_hash {
         term::line(&format!("plan: {hash}"));
     }
     if let Some(path) = &reported.report_path {
         term::line(&format!("report: {path}"));
     }
+    skips::lines(&reported.skip_reasons).iter().for_each(|line| term::line(line));
+}
+
+/// A state of ops as people read it.
+fn word(state: &str) -> String {
+    state.parse().map_or_else(|_| state.replace('_', " "), |state| words::state(state).to_owned())
 }
 
 /// Runs a dream in this process, with a bar.
-pub(crate) async fn locally(
-    world: Arc<dream_activities::World>,
-    begin: Begin,
-) -> Result<Reported, StepError> {
+pub(crate) async fn locally(world: Arc<dream_activities::World>, begin: Begin) -> Result<Outcome, Fault> {
     let bar = term::bar();
     let on_progress: OnProgress = {
         let bar = bar.clone();
         Arc::new(move |progress| show(&bar, &progress))
     };
-    let outcome = local::run(world, begin, on_progress).await;
+    let run = run_of(&begin);
+    let outcome = local::run(world.clone(), begin, on_progress).await;
     bar.finish_and_clear();
-    outcome
-}
-
-/// How often a run on a Temporal server is asked where it is.
-const LOOK_EVERY: std::time::Duration = std::time::Duration::from_millis(500);
-
-/// Runs a dream on a Temporal server, with a bar.
-async fn remotely(input: DreamInput, id: String) -> anyhow::Result<Result<Reported, StepError>> {
-    let client = engine::connect("dream run").await?;
-    let options = WorkflowStartOptions::new(engine::task_queue(), id.clone())
-        .static_summary(format!("dream over {} {}", input.realm, input.namespace))
-        .build();
-    let handle = client
-        .start_workflow(Dream::run, Lenient::Ok(input), options)
-        .await
-        .map_err(|error| Failure::new(Code::EngineUnavailable, format!("workflow {id} cannot be started: {error}")))?;
-    term::note(&format!("workflow {id}"));
-    let bar = term::bar();
-    let looking = async {
-        loop {
-            tokio::time::sleep(LOOK_EVERY).await;
-            if let Ok(view) = handle.query(Dream::progress, (), WorkflowQueryOptions::default()).await {
-                bar.set_length(u64::from(view.ops_total));
-                bar.set_position(u64::from(view.ops_done));
-                bar.set_message(format!("{} {}", view.phase, view.what));
-                if view.waiting_for.as_deref() == Some("review") {
-                    return view;
-                }
-            }
+    match outcome {
+        Ok(reported) => Ok(Outcome::Over(reported)),
+        Err(StepError::Suspended) => {
+            let (_, record, _) = world.load(&run).await?;
+            Ok(Outcome::Parked(Parked {
+                run_id: run.run_id,
+                state: record.state,
+                plan_hash: record.plan_hash.map(|hash| hash.0),
+                ops_total: record.ops_total,
+            }))
         }
-    };
-    let outcome = tokio::select! {
-        done = handle.get_result(WorkflowGetResultOptions::default()) => done.map_err(|error| result_error(&error)),
-        _view = looking => Err(StepError::Suspended),
-    };
-    bar.finish_and_clear();
-    Ok(outcome)
-}
-
-fn result_error(error: &WorkflowGetResultError) -> StepError {
-    match error {
-        WorkflowGetResultError::Failed(failure) => {
-            let IncomingError::Application(cause) = failure.as_ref() else {
-                return StepError::Failed { name: String::new(), message: failure.to_string() };
-            };
-            StepError::Failed { name: cause.type_name().unwrap_or_default().to_owned(), message: cause.to_string() }
+        Err(StepError::Cancelled) => Ok(Outcome::Unreported(format!("run {} was cancelled", run.run_id))),
+        Err(StepError::Failed { name, message }) => {
+            Err(Fault::new(Code::named(&name).unwrap_or(Code::Defect), message))
         }
-        WorkflowGetResultError::Cancelled { .. } => StepError::Cancelled,
-        _ => StepError::Failed {
-            name: Code::EngineUnavailable.name().to_owned(),
-            message: "the Temporal server does not say how the run ended".to_owned(),
-        },
     }
 }
 
@@ -242,7 +256,7 @@ fn show(bar: &ProgressBar, progress: &Progress) {
 }
 
 impl Graph {
-    fn begin(&self, config: &Config) -> anyhow::Result<Begin> {
+    fn begin(&self, config: &Config) -> Result<Begin, Fault> {
         let scope = Scope {
             since: self.since,
             until: self.until,
@@ -250,7 +264,7 @@ impl Graph {
             document_ids: self.document_ids.clone(),
         };
         let mut input = DreamInput::of_namespace(self.namespace.clone());
-        input.store = wiring::store_name(config, self.store.store.as_deref()).to_owned();
+        input.store = wiring::store_name(config, self.store.name()).to_owned();
         input.mode = self.mode;
         input.ops.clone_from(&self.ops);
         input.scope = (scope != Scope::default()).then_some(scope);
@@ -261,6 +275,7 @@ impl Graph {
         input.run_id = self.run_id;
         input.enable = self.enable;
         input.force_liveness = self.force_liveness;
+        input.review_wait_seconds = self.review_wait;
         input.trigger = if self.scheduled { Trigger::Schedule } else { Trigger::Manual };
         input.expertise = self.expertise.as_deref().map(expertise).transpose()?;
         Ok(Begin {
@@ -273,15 +288,12 @@ impl Graph {
 }
 
 /// Declared types, out of a file.
-pub(crate) fn expertise(path: &std::path::Path) -> anyhow::Result<Expertise> {
-    let text = std::fs::read_to_string(path).with_context(|| format!("{} cannot be read", path.display()))?;
-    let extension = path.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
-    let parsed = match extension {
-        "toml" => toml::from_str(&text).map_err(|error| error.message().to_owned()),
-        "json" => serde_json::from_str(&text).map_err(|error| error.to_string()),
-        _ => serde_saphyr::from_str(&text).map_err(|error| error.to_string()),
+fn expertise(path: &Path) -> Result<Expertise, Fault> {
+    let text = std::fs::read_to_string(path).or_file(path, "read")?;
+    let parsed = match path.extension().and_then(|extension| extension.to_str()) {
+        Some("toml") => misfit::toml(&text),
+        Some("json") => misfit::json(&text),
+        _ => misfit::yaml(&text),
     };
-    parsed.map_err(|error| {
-        Failure::new(Code::InvalidInput, format!("expertise: {} cannot be read: {error}", path.display())).into()
-    })
+    parsed.map_err(|misfit| Fault::new(Code::InvalidInput, format!("expertise: {}, {misfit}", path.display())))
 }

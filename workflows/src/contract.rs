@@ -3,7 +3,7 @@
 //! **Invariant:** a field is added with a default and never changes its meaning, because recorded histories hold these.
 
 use dream_core::op::{OpKind, Reason};
-use dream_core::run::{DreamInput, Mode, RunState};
+use dream_core::run::{DreamInput, Mode, RunState, SkipReason};
 use serde::{Deserialize, Serialize};
 
 /// Asks for a run to begin, or to go on.
@@ -222,6 +222,9 @@ pub struct Reported {
     /// Where the report lies, on the worker that wrote it.
     #[serde(default)]
     pub report_path: Option<String>,
+    /// What was not done, or not in full, and why.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub skip_reasons: Vec<SkipReason>,
 }
 
 /// Asks for ops to be taken back.

@@ -182,34 +182,56 @@ impl Code {
         }
     }
 
-    /// What to do next, in a line.
+    /// What to do next, in a line. It holds wherever the failure is met: in a command, in a workflow, on a page.
     pub const fn advice(self) -> &'static str {
         match self {
-            Self::Disabled => "set KHORA_DREAM_ENABLED=true, or pass --enable for this run",
-            Self::ApplyDisabled => "unset KHORA_DREAM_DISABLE_APPLY, or lift the switch with `dream go`",
-            Self::Forbidden => "look at the run's report; a read-only namespace can still be dreamt over as a dry run",
-            Self::Stuck => "go on with `dream run --resume RUN`, or close it with `--abandon RUN`; what it applied can be undone",
-            Self::Locked => "wait for the run that is named, or cancel it with `dream cancel RUN`",
-            Self::PlanChanged => "look at the new plan with `dream plan RUN`, then apply that one",
-            Self::InvalidInput => "correct the field that is named; docs/operating.md shows an example for each mode",
+            Self::Disabled => {
+                "set KHORA_DREAM_ENABLED=true where the run is carried out, or enable this run alone with --enable (\"enable\": true)"
+            }
+            Self::ApplyDisabled => {
+                "find out why with `dream status`; then lift the switch with `dream go`, or unset KHORA_DREAM_DISABLE_APPLY"
+            }
+            Self::Forbidden => "dream over it with --mode dry-run, or take off what makes it read-only",
+            Self::Stuck => {
+                "go on with `dream run graph --namespace ID --resume RUN`, or close it and start anew with `dream run graph --namespace ID --abandon RUN`"
+            }
+            Self::Locked => "wait until whoever is named is done; `dream cancel RUN` asks a run to stop",
+            Self::PlanChanged => {
+                "make a dry run, look at it with `dream plan RUN`, and apply that plan with `--mode apply --plan-of RUN`"
+            }
+            Self::InvalidInput => {
+                "correct what is named; `dream COMMAND --help` and docs/operating.md say what is expected"
+            }
             Self::NoNamespace => "list namespaces with `dream namespaces`",
-            Self::NoRun => "list runs with `dream history`",
+            Self::NoRun => "list runs with `dream history`, and the ops of one with `dream plan RUN`",
             Self::NoStore => "name a store of the worker's configuration; `dream config show` lists them",
             Self::BuiltUpon => "undo the later run that is named first",
             Self::WrongState => "look at the run with `dream status RUN`",
-            Self::StoreUnavailable => "check that the server runs and that the address is right; it is tried again",
-            Self::StoreBusy => "nothing; it is tried again",
-            Self::StoreRefused => "look up the server's code; the op is marked failed and the run goes on",
+            Self::StoreUnavailable => {
+                "check with `dream doctor` that the store can be reached; a step of a run is tried again by itself for a while, a command is not"
+            }
+            Self::StoreBusy => "a step of a run is tried again by itself; give a command again in a moment",
+            Self::StoreRefused => {
+                "look the code up in docs/errors/DREAM-2003.md: it tells a row from rights, schema and address"
+            }
             Self::StoreUnreadable => "look at the table and column that are named; `dream doctor` checks the schema",
             Self::NotMigrated => "create the tables with `dream migrate --realm graph`",
-            Self::BackendUnsupported => "use a store that can; the rest of the run is not affected",
-            Self::LeaseLost => "nothing; another attempt of this run has taken over",
-            Self::ReportUnwritable => "check the reports folder and its disk; `dream report RUN` writes it again",
-            Self::EmbedderUnavailable => "check the embedder's address and key; survivors keep the vector they have",
-            Self::Configuration => "correct the setting that is named; `dream config show` says where each comes from",
-            Self::EngineUnavailable => "check TEMPORAL_ADDRESS, or run with --on local",
+            Self::BackendUnsupported => "use a store that can: PostgreSQL with pgvector, or SQLite",
+            Self::LeaseLost => {
+                "look at the run with `dream status RUN`: another attempt has taken it over, or somebody closed it"
+            }
+            Self::ReportUnwritable => {
+                "check the reports folder and its disk; `dream report RUN --write` writes it again"
+            }
+            Self::EmbedderUnavailable => {
+                "check the embedder's address, model and key, or go on without it: survivors keep the vector they have"
+            }
+            Self::Configuration => "correct what is named; docs/operating.md lists every setting with its bounds",
+            Self::EngineUnavailable => {
+                "check TEMPORAL_ADDRESS and the server with `dream doctor`; a run needs none with --on local"
+            }
             Self::File => "check the path that is named and its permissions",
-            Self::Defect => "report it with the run's id and the worker's log",
+            Self::Defect => "report it, with the run's id and the log or the output",
         }
     }
 

@@ -194,7 +194,7 @@ pub struct DreamInput {
     /// Closes this silent run of the namespace first; what it applied stays and can be undone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub abandon: Option<Uuid>,
-    /// Carries out the plan that this dry run sealed.
+    /// Carries out the plan that this dry run sealed; needs the mode `apply` or `review`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub plan_of: Option<Uuid>,
     /// Refuses to apply any other plan than the one with this hash.
@@ -281,6 +281,10 @@ impl DreamInput {
         if self.resume_from.is_some() && self.plan_of.is_some() {
             return Err(InvalidInput::ResumeAndPlanOf);
         }
+        // Without a word on the mode it would be the worker's default, and as a rule that is another dry run.
+        if self.plan_of.is_some() && !self.mode.is_some_and(Mode::may_write) {
+            return Err(InvalidInput::PlanOfMode);
+        }
         if self.expected_plan_hash.as_ref().is_some_and(|hash| hash.parse::<crate::id::ContentKey>().is_err()) {
             return Err(InvalidInput::PlanHash);
         }
@@ -326,6 +330,9 @@ pub enum InvalidInput {
     /// Two plans at once.
     #[error("resume_from and plan_of exclude each other")]
     ResumeAndPlanOf,
+    /// A plan that would not be carried out.
+    #[error("plan_of: carries a plan out, which a dry run does not; add mode apply, or mode review to be asked first")]
+    PlanOfMode,
     /// Not a hash.
     #[error("expected_plan_hash: expected 64 hexadecimal digits")]
     PlanHash,
@@ -495,6 +502,20 @@ mod tests {
         check(&[(1, Applying, false, 600)], &Admission::Admit { abandon: vec![id(1)] });
         check(&[(1, Applying, false, 599)], &Admission::Locked { run: id(1), holder: None });
         check(&[(1, AwaitingReview, true, 1), (2, AwaitingReview, true, 1)], &Admission::Admit { abandon: vec![id(1)] });
+    }
+
+    #[test]
+    fn a_plan_is_carried_out_only_by_a_mode_that_says_so() {
+        let mut input = DreamInput::of_namespace("48140776-f36b-40e5-8e98-a60e4a594578");
+        input.plan_of = Some(Uuid::from_u128(1));
+        for mode in [None, Some(Mode::DryRun)] {
+            input.mode = mode;
+            assert_eq!(input.check(), Err(InvalidInput::PlanOfMode));
+        }
+        for mode in [Mode::Apply, Mode::Review] {
+            input.mode = Some(mode);
+            assert!(input.check().is_ok());
+        }
     }
 
     #[test]
