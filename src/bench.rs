@@ -25,7 +25,9 @@ use indicatif::ProgressBar;
 
 use crate::config::Config;
 use crate::{engine, wiring};
-use figures::{APPLY_SHARE_MIN, Figure, Figures, GROWTH_MAX, Limit, PLAN_MEGABYTES_MAX, PLAN_RATIO_MAX, TEMPORAL_RATIO_MAX};
+use figures::{
+    APPLY_SHARE_MIN, Figure, Figures, GROWTH_MAX, Limit, PLAN_MEGABYTES_MAX, PLAN_RATIO_MAX, TEMPORAL_RATIO_MAX,
+};
 pub(crate) use runs::plan_only;
 use runs::{Measured, configured, locally, on_temporal, plan_apart};
 use scratch::{BARE, BASE, Bare, Effects, PLAN, RUN, Scratch, TEMPORAL};
@@ -206,7 +208,8 @@ impl Bench<'_> {
 
     /// Holds the largest world against the smallest.
     fn growth(&mut self) {
-        let (Some(&small), Some(&large)) = (self.wanted.entities.iter().min(), self.wanted.entities.iter().max()) else {
+        let (Some(&small), Some(&large)) = (self.wanted.entities.iter().min(), self.wanted.entities.iter().max())
+        else {
             return;
         };
         if small == large {

@@ -166,8 +166,10 @@ impl Config {
 
     fn read_environment(&mut self, environment: &BTreeMap<String, String>) -> Result<(), Fault> {
         for knob in KNOBS {
-            let said: Vec<(String, &String)> =
-                variables(knob).into_iter().filter_map(|name| environment.get(&name).map(|text| (name, text))).collect();
+            let said: Vec<(String, &String)> = variables(knob)
+                .into_iter()
+                .filter_map(|name| environment.get(&name).map(|text| (name, text)))
+                .collect();
             self.set(knob, &said, |name| Origin::Environment(name.to_owned()))?;
         }
         if let Some(reports) = environment.get("DREAM_REPORTS") {
@@ -196,12 +198,7 @@ impl Config {
     }
 
     /// Sets a knob to what is said of it, under one or more of its names, which must agree.
-    fn set(
-        &mut self,
-        knob: &Knob,
-        said: &[(String, &String)],
-        origin: impl Fn(&str) -> Origin,
-    ) -> Result<(), Fault> {
+    fn set(&mut self, knob: &Knob, said: &[(String, &String)], origin: impl Fn(&str) -> Origin) -> Result<(), Fault> {
         let Some((name, text)) = said.first() else { return Ok(()) };
         let mut settings = Vec::new();
         for (name, text) in said {
@@ -267,7 +264,7 @@ mod tests {
         pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
     }
 
-    fn load(pairs: &[(&str, &str)]) -> anyhow::Result<Config> {
+    fn load(pairs: &[(&str, &str)]) -> Result<Config, Fault> {
         Config::from(Some(Path::new("/dev/null")), &environment(pairs))
     }
 

@@ -1,17 +1,18 @@
 //! The way to the Temporal server: address, namespace, keys and certificates from the environment or `temporal.toml`, as
 //! for every Temporal program.
 
-use anyhow::anyhow;
-use dream_core::failure::{Code, Failure};
-use temporalio_client::envconfig::LoadClientConfigProfileOptions;
-use temporalio_client::tonic::IntoRequest as _;
+use dream_core::failure::Code;
 use dream_workflows::dream::Dream;
 use dream_workflows::lenient::Lenient;
+use temporalio_client::envconfig::LoadClientConfigProfileOptions;
+use temporalio_client::tonic::IntoRequest as _;
 use temporalio_client::{Client, ClientOptions, Connection, WorkflowSignalOptions};
 use temporalio_common::protos::temporal::api::enums::v1::IndexedValueType;
 use temporalio_common::protos::temporal::api::operatorservice::v1::{
     AddSearchAttributesRequest, ListSearchAttributesRequest,
 };
+
+use crate::exit::Fault;
 
 /// The queue that workers and starters meet on where none is named.
 pub(crate) const TASK_QUEUE_DEFAULT: &str = "dream";
@@ -30,14 +31,17 @@ pub(crate) fn task_queue() -> String {
 }
 
 /// Connects, under a name that people see in the Temporal UI.
-pub(crate) async fn connect(identity: &str) -> anyhow::Result<Client> {
-    let (mut connection, client) = ClientOptions::load_from_config(LoadClientConfigProfileOptions::default())
-        .map_err(|error| Failure::new(Code::Configuration, format!("the Temporal configuration cannot be used: {error}")))?;
+pub(crate) async fn connect(identity: &str) -> Result<Client, Fault> {
+    let (mut connection, client) =
+        ClientOptions::load_from_config(LoadClientConfigProfileOptions::default()).map_err(|error| {
+            Fault::new(Code::Configuration, format!("the Temporal configuration cannot be used: {error}"))
+        })?;
     identity.clone_into(&mut connection.identity);
     let connection = Connection::connect(connection)
         .await
-        .map_err(|_| Failure::new(Code::EngineUnavailable, "the Temporal server does not answer"))?;
-    Client::new(connection, client).map_err(|error| anyhow!("the Temporal client cannot be made: {error}"))
+        .map_err(|_| Fault::new(Code::EngineUnavailable, "the Temporal server does not answer"))?;
+    Client::new(connection, client)
+        .map_err(|error| Fault::new(Code::Configuration, format!("the Temporal client cannot be made: {error}")))
 }
 
 /// Registers our search attributes where they are missing. Answers whether runs may set them: one that is not registered
@@ -63,11 +67,11 @@ pub(crate) async fn ensure_search_attributes(client: &Client) -> bool {
 }
 
 /// Wakes a waiting run, so that it looks at its requests at once. It looks by itself within a minute, so a wake-up that does
-/// not arrive costs nothing but that.
-pub(crate) async fn wake(workflow_id: Option<&str>) {
-    let (Some(id), true) = (workflow_id, is_configured()) else { return };
-    let Ok(client) = connect("dream").await else { return };
+/// not arrive costs nothing but that. Answers whether it arrived.
+pub(crate) async fn wake(workflow_id: Option<&str>) -> bool {
+    let (Some(id), true) = (workflow_id, is_configured()) else { return false };
+    let Ok(client) = connect("dream").await else { return false };
     let handle = client.get_workflow_handle::<Dream>(id.to_owned());
     let nothing = Lenient::Ok(None);
-    let _woken = handle.signal(Dream::wake, nothing, WorkflowSignalOptions::default()).await;
+    handle.signal(Dream::wake, nothing, WorkflowSignalOptions::default()).await.is_ok()
 }

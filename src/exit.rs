@@ -69,6 +69,8 @@ impl std::fmt::Display for Fault {
     }
 }
 
+impl std::error::Error for Fault {}
+
 impl From<Failure> for Fault {
     fn from(failure: Failure) -> Self {
         Self(failure)
@@ -92,9 +94,7 @@ pub(crate) trait OrFile<T> {
 
 impl<T> OrFile<T> for std::io::Result<T> {
     fn or_file(self, path: &Path, what: &str) -> Result<T, Fault> {
-        self.map_err(|error| {
-            Fault::new(Code::File, format!("{} cannot be {what}: {}", path.display(), error.kind()))
-        })
+        self.map_err(|error| Fault::new(Code::File, format!("{} cannot be {what}: {}", path.display(), error.kind())))
     }
 }
 

@@ -88,8 +88,7 @@ impl Steps for Local {
     async fn apply(&mut self, run: RunRef, stretch: Stretch) -> Result<Applied, StepError> {
         let call = ApplyStretch { run, stretch };
         let (on_progress, total, label) = (self.on_progress.clone(), self.total, call.stretch.label.clone());
-        let on_group =
-            move |seq: u32| on_progress(Progress::Applying { done: seq, total, label: label.clone() });
+        let on_group = move |seq: u32| on_progress(Progress::Applying { done: seq, total, label: label.clone() });
         retrying(|| apply::apply(&self.world, call.clone(), &on_group)).await
     }
 

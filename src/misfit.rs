@@ -8,8 +8,9 @@ use serde::de::DeserializeOwned;
 pub(crate) fn toml<T: DeserializeOwned>(text: &str) -> Result<T, String> {
     let line = |error: &toml::de::Error| error.span().map_or(1, |span| text[..span.start].matches('\n').count() + 1);
     // What is said of the syntax quotes nothing.
-    let toml = toml::Deserializer::parse(text)
-        .map_err(|error| format!("line {}: {}", line(&error), error.message().lines().collect::<Vec<_>>().join(", ")))?;
+    let toml = toml::Deserializer::parse(text).map_err(|error| {
+        format!("line {}: {}", line(&error), error.message().lines().collect::<Vec<_>>().join(", "))
+    })?;
     serde_path_to_error::deserialize(toml)
         .map_err(|error| format!("line {}: {}", line(error.inner()), misfit(error.path(), error.inner().message())))
 }
@@ -19,7 +20,8 @@ pub(crate) fn json<T: DeserializeOwned>(text: &str) -> Result<T, String> {
     let mut json = serde_json::Deserializer::from_str(text);
     serde_path_to_error::deserialize(&mut json).map_err(|error| {
         let inner = error.inner();
-        let what = if inner.is_data() { misfit(error.path(), &inner.to_string()) } else { "this is no JSON".to_owned() };
+        let what =
+            if inner.is_data() { misfit(error.path(), &inner.to_string()) } else { "this is no JSON".to_owned() };
         format!("line {}: {what}", inner.line())
     })
 }

@@ -13,9 +13,7 @@ use dream_workflows::lenient::Lenient;
 use indicatif::ProgressBar;
 use temporalio_client::errors::{WorkflowGetResultError, WorkflowStartError};
 use temporalio_client::tonic::IntoRequest as _;
-use temporalio_client::{
-    Client, WorkflowGetResultOptions, WorkflowHandle, WorkflowQueryOptions, WorkflowStartOptions,
-};
+use temporalio_client::{Client, WorkflowGetResultOptions, WorkflowHandle, WorkflowQueryOptions, WorkflowStartOptions};
 use temporalio_common::error::IncomingError;
 use temporalio_common::protos::temporal::api::enums::v1::TaskQueueType;
 use temporalio_common::protos::temporal::api::taskqueue::v1::TaskQueue;
@@ -113,7 +111,7 @@ async fn say_if_nobody_polls(client: &Client, queue: &str, seen: &RefCell<Seen>)
 }
 
 /// Whether a worker has polled the queue of late; none where the server does not say.
-async fn is_polled(client: &Client, queue: &str) -> Option<bool> {
+pub(crate) async fn is_polled(client: &Client, queue: &str) -> Option<bool> {
     let request = DescribeTaskQueueRequest {
         namespace: client.options().namespace.clone(),
         task_queue: Some(TaskQueue { name: queue.to_owned(), ..TaskQueue::default() }),

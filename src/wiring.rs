@@ -106,11 +106,7 @@ pub(crate) async fn world(config: &Config, store: Option<&str>) -> Result<World,
 }
 
 /// The world of a worker: every store of the configuration, or the one that `--store` means.
-pub(crate) async fn worker_world(
-    config: &Config,
-    store: Option<&str>,
-    connections_max: u32,
-) -> Result<World, Fault> {
+pub(crate) async fn worker_world(config: &Config, store: Option<&str>, connections_max: u32) -> Result<World, Fault> {
     let mut stores = BTreeMap::new();
     if store.is_some() || config.stores.is_empty() {
         let (wanted, name) = (store_config(config, store), store_name(config, store));
@@ -123,11 +119,7 @@ pub(crate) async fn worker_world(
     assemble(config, stores)
 }
 
-async fn handle(
-    store: &StoreConfig,
-    argument: Option<String>,
-    connections_max: u32,
-) -> Result<StoreHandle, Fault> {
+async fn handle(store: &StoreConfig, argument: Option<String>, connections_max: u32) -> Result<StoreHandle, Fault> {
     let has_graph = store.graph_url.is_some();
     Ok(StoreHandle { store: open_with(&store.url, false, connections_max).await?, has_graph, argument })
 }

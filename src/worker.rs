@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use dream_activities::World;
 use dream_activities::temporal::Activities;
-use dream_core::failure::{Code, Failure};
+use dream_core::failure::Code;
 use dream_workflows::dream::Dream;
 use dream_workflows::start::{DreamAll, StartDream};
 use dream_workflows::sweep::SweepRetention;
@@ -16,6 +16,9 @@ use temporalio_sdk::runtime::RuntimeOptions;
 use temporalio_sdk::runtime::worker_tuner::{FixedSizeSlotSupplier, TunerHolder};
 use temporalio_sdk::{Runtime, Worker, WorkerOptions};
 use tokio_util::sync::CancellationToken;
+
+use crate::exit::Fault;
+use crate::signals::told_to_stop;
 
 /// How a worker is tuned.
 #[derive(Clone, Debug)]
@@ -40,12 +43,7 @@ const SIGN_OF_LIFE_EVERY: Duration = Duration::from_secs(1);
 const OVERDUE_AFTER_GRACE: Duration = Duration::from_secs(3);
 
 /// Runs a worker until the process is told to stop; `ready` is told once it polls.
-pub(crate) async fn run(
-    world: Arc<World>,
-    client: Client,
-    tuning: &Tuning,
-    ready: impl FnOnce(),
-) -> anyhow::Result<()> {
+pub(crate) async fn run(world: Arc<World>, client: Client, tuning: &Tuning, ready: impl FnOnce()) -> Result<(), Fault> {
     let told = async {
         if let Ok(signal) = told_to_stop().await {
             tracing::info!(signal, "told to stop; running activities may end");
@@ -64,16 +62,23 @@ pub(crate) async fn run_until(
     client: Client,
     tuning: &Tuning,
     ready: impl FnOnce(),
-) -> anyhow::Result<()> {
-    let runtime = Runtime::from_current_tokio(RuntimeOptions::builder().build().map_err(anyhow::Error::msg)?)?;
+) -> Result<(), Fault> {
+    let defect = |what: &str| Fault::new(Code::Defect, format!("the worker cannot be made: {what}"));
+    let options = RuntimeOptions::builder().build().map_err(|error| defect(&error))?;
+    let runtime = Runtime::from_current_tokio(options).map_err(|error| defect(&error.to_string()))?;
     let slots = |count| FixedSizeSlotSupplier::new(count);
     let options = WorkerOptions::new(tuning.task_queue.clone())
         .register_activities(Activities { world: world.clone() })
-        .register_workflow::<Dream>()?
-        .register_workflow::<DreamAll>()?
-        .register_workflow::<StartDream>()?
-        .register_workflow::<SweepRetention>()?
-        .register_workflow::<UndoDream>()?
+        .register_workflow::<Dream>()
+        .map_err(|error| defect(&error.to_string()))?
+        .register_workflow::<DreamAll>()
+        .map_err(|error| defect(&error.to_string()))?
+        .register_workflow::<StartDream>()
+        .map_err(|error| defect(&error.to_string()))?
+        .register_workflow::<SweepRetention>()
+        .map_err(|error| defect(&error.to_string()))?
+        .register_workflow::<UndoDream>()
+        .map_err(|error| defect(&error.to_string()))?
         .max_cached_workflows(tuning.workflows_cached_max)
         .tuner(
             TunerHolder::builder()
@@ -87,7 +92,7 @@ pub(crate) async fn run_until(
         .max_heartbeat_throttle_interval(SIGN_OF_LIFE_EVERY)
         .default_heartbeat_throttle_interval(SIGN_OF_LIFE_EVERY)
         .build();
-    let mut worker = Worker::new(&runtime, client, options)?;
+    let mut worker = Worker::new(&runtime, client, options).map_err(|error| defect(&error.to_string()))?;
     let stop = worker.shutdown_handle();
     let stopping = world.stopping.clone();
     let told_stop = stopping.clone();
@@ -99,7 +104,7 @@ pub(crate) async fn run_until(
     ready();
     tokio::select! {
         ended = worker.run() => {
-            ended.map_err(|error| Failure::new(Code::EngineUnavailable, format!("the worker stopped: {error}")))?;
+            ended.map_err(|error| Fault::new(Code::EngineUnavailable, format!("the worker stopped: {error}")))?;
         }
         () = overdue(&stopping, tuning.grace) => {
             world.cut_off.fetch_add(1, Ordering::Relaxed);

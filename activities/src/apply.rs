@@ -55,7 +55,8 @@ pub async fn apply(world: &World, call: ApplyStretch, on_group: OnGroup<'_>) -> 
         seq_to: call.stretch.seq_to,
         ops_max: GROUP_OPS_START,
         centroid_cosine_min: settings.settings.centroid_min_intra_cluster_cosine as f32,
-        answers: answers(world, handle, record.run, call.stretch.seq_from.saturating_sub(1), call.stretch.seq_to).await?,
+        answers: answers(world, handle, record.run, call.stretch.seq_from.saturating_sub(1), call.stretch.seq_to)
+            .await?,
         has_graph: handle.has_graph,
     };
     let groups = groups(handle.store.as_ref(), &fence, request, on_group, &world.stopping);

@@ -67,11 +67,7 @@ async fn schema_drift(handle: &StoreHandle, run: &RunRecord) -> Result<Found, Fa
     Ok((vec![finding(OpKind::SchemaDriftReport, 0, &report)?], summary))
 }
 
-async fn orphan_report(
-    handle: &StoreHandle,
-    run: &RunRecord,
-    settings: &RunSettings,
-) -> Result<Found, Failure> {
+async fn orphan_report(handle: &StoreHandle, run: &RunRecord, settings: &RunSettings) -> Result<Found, Failure> {
     let capabilities = handle.store.probe().await.or_fail()?;
     let mut snapshot = handle.store.snapshot(run.namespace).await.or_fail()?;
     let mut planner = OrphanPlanner::default();
@@ -129,9 +125,7 @@ async fn reference_audit(handle: &StoreHandle, run: &RunRecord) -> Result<Found,
     let findings = audits
         .into_iter()
         .enumerate()
-        .map(|(at, (table, audit))| {
-            finding(OpKind::SourceChunkIdsAudit, at, &TableAudit { table, audit })
-        });
+        .map(|(at, (table, audit))| finding(OpKind::SourceChunkIdsAudit, at, &TableAudit { table, audit }));
     Ok((findings.collect::<Result<_, _>>()?, json!({})))
 }
 

@@ -114,9 +114,11 @@ async fn check_writable(world: &World, handle: &StoreHandle, namespace: &Namespa
             format!("the kill switch of {reach} was set at {} by {}", stop.at, stop.by),
         ));
     }
-    let is_listed = world.settings.read_only_namespaces.iter().any(|id| {
-        id.parse().is_ok_and(|id: uuid::Uuid| id == namespace.id.0 || id == namespace.stable_id.0)
-    });
+    let is_listed = world
+        .settings
+        .read_only_namespaces
+        .iter()
+        .any(|id| id.parse().is_ok_and(|id: uuid::Uuid| id == namespace.id.0 || id == namespace.stable_id.0));
     if namespace.is_read_only || is_listed {
         let origin = if is_listed { "read_only_namespaces" } else { "its own config_overrides" };
         return Err(Failure::new(
@@ -158,11 +160,7 @@ fn parse_run(text: &str) -> Result<RunId, Failure> {
 }
 
 /// Which ops run, and for each other one the reason.
-fn choose_ops(
-    settings: &Settings,
-    input: &DreamInput,
-    capabilities: &Capabilities,
-) -> (Vec<OpKind>, Vec<SkipReason>) {
+fn choose_ops(settings: &Settings, input: &DreamInput, capabilities: &Capabilities) -> (Vec<OpKind>, Vec<SkipReason>) {
     let requested = input.requested_ops();
     let mut ops = Vec::new();
     let mut skipped = Vec::new();
@@ -198,12 +196,7 @@ fn refusal(admission: &Admission) -> Failure {
     }
 }
 
-async fn what_is_left(
-    world: &World,
-    handle: &StoreHandle,
-    call: &Begin,
-    record: RunRecord,
-) -> Result<Begun, Failure> {
+async fn what_is_left(world: &World, handle: &StoreHandle, call: &Begin, record: RunRecord) -> Result<Begun, Failure> {
     let settings = RunSettings::read(&record)?;
     let steps = handle.store.steps(record.run).await.or_fail()?;
     let is_done = |name: String| steps.iter().any(|step| step.name == name);

@@ -46,8 +46,7 @@ pub async fn run_facts(handle: &StoreHandle, store: &str, record: &RunRecord) ->
     let input = input_of(record)?;
     let steps = handle.store.steps(record.run).await.or_fail()?;
     let dedupe = steps.iter().find(|step| step.name == format!("plan:{}", OpKind::DedupeEntities));
-    let planner: PlannerSummary =
-        dedupe.and_then(|step| serde_json::from_str(&step.summary).ok()).unwrap_or_default();
+    let planner: PlannerSummary = dedupe.and_then(|step| serde_json::from_str(&step.summary).ok()).unwrap_or_default();
     Ok(RunFacts {
         run: record.run,
         realm: record.realm,

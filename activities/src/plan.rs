@@ -53,12 +53,7 @@ pub async fn plan(world: &World, part: Part) -> Result<PartDone, Failure> {
     .await
 }
 
-async fn draw(
-    handle: &StoreHandle,
-    run: &RunRecord,
-    settings: &RunSettings,
-    kind: OpKind,
-) -> Result<Drawn, Failure> {
+async fn draw(handle: &StoreHandle, run: &RunRecord, settings: &RunSettings, kind: OpKind) -> Result<Drawn, Failure> {
     match kind {
         OpKind::Reabsorb => reabsorb::draw(handle, run).await,
         OpKind::DedupeEntities => dedupe::draw(handle, run, settings).await,

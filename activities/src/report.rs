@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use dream_core::failure::Failure;
+use dream_core::id::RunId;
 use dream_core::op::OpKind;
 use dream_core::realm::graph::drift::{DriftReport, Frequencies};
 use dream_core::run::RunState;
-use dream_core::id::RunId;
 use dream_ports::run::{Closing, RunRecord};
 use dream_workflows::contract::{Report, Reported};
 
@@ -45,7 +45,8 @@ async fn remember_baseline(handle: &StoreHandle, record: &RunRecord) -> Result<(
     let findings = handle.store.findings(record.run).await.or_fail()?;
     let Some(drift) = findings.iter().find(|finding| finding.kind == OpKind::SchemaDriftReport) else { return Ok(()) };
     let report: DriftReport = serde_json::from_str(&drift.payload).map_err(|_| defect("a finding"))?;
-    let seen = Frequencies { entity: report.entity_frequencies, relationship: report.relationship_frequencies, beyond: 0 };
+    let seen =
+        Frequencies { entity: report.entity_frequencies, relationship: report.relationship_frequencies, beyond: 0 };
     let json = serde_json::to_string(&seen).map_err(|_| defect("the baseline"))?;
     handle.store.write_baseline(record.namespace, OpKind::SchemaDriftReport, record.run, &json).await.or_fail()
 }

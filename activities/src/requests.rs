@@ -48,13 +48,8 @@ pub async fn cancelled(handle: &StoreHandle, run: &RunRecord) -> Result<Option<P
 /// Writes a request that came through the engine, and answers in words what became of it.
 pub async fn record_request(world: &World, call: RequestCall) -> Result<RequestDone, Failure> {
     let (handle, run) = world.run(&call.run)?;
-    let kinds = [
-        RequestKind::Approve,
-        RequestKind::Reject,
-        RequestKind::Cancel,
-        RequestKind::Pause,
-        RequestKind::Unpause,
-    ];
+    let kinds =
+        [RequestKind::Approve, RequestKind::Reject, RequestKind::Cancel, RequestKind::Pause, RequestKind::Unpause];
     let kind = kinds
         .into_iter()
         .find(|kind| kind.as_str() == call.kind)

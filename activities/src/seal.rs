@@ -63,7 +63,8 @@ async fn drafts_of(handle: &StoreHandle, run: RunId) -> Result<Vec<Draft>, Failu
         let ops = handle.store.ops(run, &filter).await.or_fail()?;
         let Some(last) = ops.last() else { return Ok(drafts) };
         after_seq = last.op.seq;
-        drafts.extend(ops.into_iter().filter(|record| record.op.state != OpState::Undone).map(|record| record.op.draft));
+        drafts
+            .extend(ops.into_iter().filter(|record| record.op.state != OpState::Undone).map(|record| record.op.draft));
     }
 }
 

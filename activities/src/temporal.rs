@@ -123,7 +123,11 @@ impl Activities {
     }
 
     #[activity(definition = markers::Apply)]
-    pub async fn apply(self: Arc<Self>, context: ActivityContext, call: ApplyStretch) -> Result<Applied, ActivityError> {
+    pub async fn apply(
+        self: Arc<Self>,
+        context: ActivityContext,
+        call: ApplyStretch,
+    ) -> Result<Applied, ActivityError> {
         alive(&self.world, &context, crate::apply::apply(&self.world, call, &|_seq| {})).await
     }
 

@@ -36,12 +36,17 @@ pub async fn undo(world: &World, input: UndoInput) -> Result<Undone, Failure> {
     let later = handle.store.built_upon_by(run, op).await.or_fail()?;
     if !later.is_empty() && !input.dry_run {
         let later: Vec<String> = later.iter().map(ToString::to_string).collect();
-        return Err(Failure::new(Code::BuiltUpon, format!("run {} builds on what should be taken back", later.join(", "))));
+        return Err(Failure::new(
+            Code::BuiltUpon,
+            format!("run {} builds on what should be taken back", later.join(", ")),
+        ));
     }
     let ops = ops_newest_first(handle, run, op).await?;
-    let fence = handle.store.fence_for_undo(run, &world.holder).await.map_err(|_| {
-        Failure::new(Code::Locked, format!("somebody works on the namespace of run {run}"))
-    })?;
+    let fence = handle
+        .store
+        .fence_for_undo(run, &world.holder)
+        .await
+        .map_err(|_| Failure::new(Code::Locked, format!("somebody works on the namespace of run {run}")))?;
     let mut undone = Undone { run_id: run.to_string(), ..Undone::default() };
     let work = while_renewing(handle.store.as_ref(), &fence, async {
         for ops in ops.chunks(OPS_PER_GROUP) {
@@ -95,7 +100,12 @@ async fn ops_newest_first(handle: &StoreHandle, run: RunId, op: Option<OpId>) ->
     let mut ops = Vec::new();
     let mut after_seq = 0;
     loop {
-        let filter = OpFilter { after_seq, limit: OPS_PER_PAGE, states: vec![OpState::Applied, OpState::Undone], ..OpFilter::default() };
+        let filter = OpFilter {
+            after_seq,
+            limit: OPS_PER_PAGE,
+            states: vec![OpState::Applied, OpState::Undone],
+            ..OpFilter::default()
+        };
         let page = handle.store.ops(run, &filter).await.or_fail()?;
         let Some(last) = page.last() else { break };
         after_seq = last.op.seq;

@@ -75,7 +75,8 @@ fn with_database(url: &str, database: &str) -> String {
 #[async_trait]
 impl Scratch for PgScratch {
     async fn version(&self) -> anyhow::Result<String> {
-        let row = sqlx::query("select current_setting('server_version')").fetch_one(&mut connect(&self.url).await?).await?;
+        let row =
+            sqlx::query("select current_setting('server_version')").fetch_one(&mut connect(&self.url).await?).await?;
         Ok(format!("PostgreSQL {}", row.try_get::<String, _>(0)?))
     }
 

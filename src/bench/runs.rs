@@ -51,13 +51,7 @@ fn input(ops: &[OpKind], mode: Mode) -> DreamInput {
 }
 
 fn asked(ops: &[OpKind], mode: Mode) -> Begin {
-    Begin {
-        input: input(ops, mode),
-        run_id: Uuid::now_v7().to_string(),
-        engine: "local".to_owned(),
-        workflow_id: None,
-        abandon: None,
-    }
+    Begin { input: input(ops, mode), run_id: Uuid::now_v7().to_string(), engine: "local".to_owned(), workflow_id: None }
 }
 
 /// A run and how long its phases took.
@@ -99,13 +93,7 @@ pub(super) async fn locally(world: Arc<World>, ops: &[OpKind]) -> anyhow::Result
     let (run, applied) = outcome(reported)?;
     let marks = marks.lock().unwrap_or_else(PoisonError::into_inner);
     let (sealed, reporting) = marks.sealed.zip(marks.reporting).context("the run skipped its apply")?;
-    Ok(Measured {
-        run,
-        applied,
-        apply: reporting - sealed,
-        report: ended - reporting,
-        total: ended - started,
-    })
+    Ok(Measured { run, applied, apply: reporting - sealed, report: ended - reporting, total: ended - started })
 }
 
 /// The id of a run and the ops it applied; whatever else became of one is a mistake of the bench.

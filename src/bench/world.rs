@@ -80,7 +80,9 @@ impl World {
             bar.inc(numbers.end - numbers.start);
             let rows: Vec<Row> = numbers.clone().map(|number| self.entity(number)).collect();
             let outcomes = store.import_entities(namespace, &rows, OnNameClash::Skip).await?;
-            written += outcomes.iter().filter(|outcome| matches!(outcome, dream_ports::transfer::Imported::Written)).count() as u64;
+            written +=
+                outcomes.iter().filter(|outcome| matches!(outcome, dream_ports::transfer::Imported::Written)).count()
+                    as u64;
         }
         self.write_edges(store, namespace, bar).await?;
         Ok(written)
@@ -123,7 +125,8 @@ impl World {
         let end = |stream| id_of(Kind::Entity, random(number, stream) % self.entities);
         let relationship_type = if number.is_multiple_of(STATEMENT_EVERY) { "RELATES_TO" } else { "ASSOCIATED_WITH" };
         let dead = number % DEAD_EVERY == 7;
-        let reference = if dead { id_of(Kind::Gone, number + self.entities) } else { id_of(Kind::Chunk, number % self.entities) };
+        let reference =
+            if dead { id_of(Kind::Gone, number + self.entities) } else { id_of(Kind::Chunk, number % self.entities) };
         let written = moment(number / RELATIONSHIPS);
         Row::empty(Table::Relationships, id_of(Kind::Relationship, number))
             .with(Column::SourceEntityId, Value::Id(id_of(Kind::Entity, number / RELATIONSHIPS)))

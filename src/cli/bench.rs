@@ -1,12 +1,12 @@
 //! `dream bench`
 
 use clap::Args;
-use dream_core::failure::{Code, Failure};
+use dream_core::failure::Code;
 
 use super::run::Engine;
 use crate::bench::{self, Wanted};
 use crate::config::Config;
-use crate::exit::Exit;
+use crate::exit::{Exit, Fault};
 use crate::{term, wiring};
 
 /// Where a bench works if it is not said.
@@ -36,22 +36,22 @@ pub(crate) struct Bench {
 }
 
 impl Bench {
-    pub(crate) async fn run(self, config: Config) -> anyhow::Result<Exit> {
+    pub(crate) async fn run(self, config: Config) -> Result<Exit, Fault> {
         if self.plan_only {
-            term::json(&bench::plan_only(config).await?)?;
+            term::json(&bench::plan_only(config).await.map_err(fault)?)?;
             return Ok(Exit::Done);
         }
         let postgres = match self.store.as_str() {
             SQLITE => None,
             url if wiring::is_postgres(url) => Some(self.store.clone()),
-            _ => return Err(Failure::new(Code::InvalidInput, "--store: expected sqlite or postgres://…").into()),
+            _ => return Err(Fault::new(Code::InvalidInput, "--store: expected sqlite or postgres://…")),
         };
         let on_temporal = self.on.map_or_else(bench::has_temporal, |engine| engine == Engine::Temporal);
         let wanted = Wanted { entities: self.entities, postgres, on_temporal, repeat: self.repeat };
         let bar = term::bar();
         let figures = bench::measure(&wanted, config, &bar).await;
         bar.finish_and_clear();
-        let figures = figures?;
+        let figures = figures.map_err(fault)?;
         if self.json {
             term::json(&figures)?;
         } else {
@@ -59,4 +59,11 @@ impl Bench {
         }
         Ok(if figures.all_hold() { Exit::Done } else { Exit::CheckFailed })
     }
+}
+
+/// A bench leans on much that never fails for anybody else; what has no code of its own is a defect of the bench.
+fn fault(error: anyhow::Error) -> Fault {
+    error
+        .downcast::<Fault>()
+        .unwrap_or_else(|error| Fault::new(Code::Defect, format!("the bench broke off: {error:#}")))
 }

@@ -27,10 +27,8 @@ impl ConfigCommand {
         let Self::Show(show) = self;
         let rows = rows(config);
         if show.json {
-            let values: Vec<_> = rows
-                .iter()
-                .map(|row| json!({ "name": row[0], "value": row[1], "origin": row[2] }))
-                .collect();
+            let values: Vec<_> =
+                rows.iter().map(|row| json!({ "name": row[0], "value": row[1], "origin": row[2] })).collect();
             term::json(&values)?;
         } else {
             term::table(&["name", "value", "from"], &rows);
@@ -66,6 +64,10 @@ fn rows(config: &Config) -> Vec<Vec<String>> {
     let temporal = std::env::var("TEMPORAL_ADDRESS");
     let origin = if temporal.is_ok() { "environment TEMPORAL_ADDRESS" } else { "default" };
     rows.push(vec!["temporal".to_owned(), temporal.unwrap_or_else(|_| "none".to_owned()), origin.to_owned()]);
-    rows.push(vec!["task_queue".to_owned(), engine::task_queue(), "environment DREAM_TASK_QUEUE or default".to_owned()]);
+    rows.push(vec![
+        "task_queue".to_owned(),
+        engine::task_queue(),
+        "environment DREAM_TASK_QUEUE or default".to_owned(),
+    ]);
     rows
 }

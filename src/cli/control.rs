@@ -129,7 +129,10 @@ impl Fate<'_> {
         if self.record.engine != LOCAL || self.silent_seconds < LEASE_TERM_SECONDS {
             return String::new();
         }
-        format!("; it has been silent for {} seconds: should it be dead, `{}` heeds this", self.silent_seconds, self.resume)
+        format!(
+            "; it has been silent for {} seconds: should it be dead, `{}` heeds this",
+            self.silent_seconds, self.resume
+        )
     }
 }
 
@@ -221,7 +224,10 @@ impl Go {
         let (store, namespace) = self.switch.open(config).await?;
         let was_set = store.stops().await?.iter().any(|stop| stop.namespace == namespace);
         if !was_set {
-            term::note(&format!("no kill switch was set for {}; `dream status` lists those that are", self.switch.reach()));
+            term::note(&format!(
+                "no kill switch was set for {}; `dream status` lists those that are",
+                self.switch.reach()
+            ));
             return Ok(Exit::Nothing);
         }
         store.set_stop(namespace, None).await?;

@@ -1,22 +1,24 @@
 //! `dream demo`
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::Args;
+use dream_core::failure::Code;
 use dream_core::id::RunId;
 use dream_core::op::OpState;
-use dream_core::run::{DeclaredType, DreamInput, Expertise, Mode};
+use dream_core::run::{DeclaredType, DreamInput, Expertise, Mode, RunState};
 use dream_ports::Store;
 use dream_ports::plan::OpFilter;
 use dream_ports::transfer::OnNameClash;
 use dream_workflows::contract::{Begin, Reported};
-use dream_workflows::steps::StepError;
 use uuid::Uuid;
 
-use super::{plan, run};
+use super::hint::Hints;
+use super::{plan, run, skips};
 use crate::config::{Config, Origin, Sourced, StoreConfig};
-use crate::exit::Exit;
+use crate::exit::{Exit, Fault, OrFile as _};
+use crate::outcome::Outcome;
 use crate::{demo, term, wiring};
 
 /// Ops of the plan that are shown.
@@ -33,38 +35,41 @@ pub(crate) struct Demo {
 }
 
 impl Demo {
-    pub(crate) async fn run(self, mut config: Config) -> anyhow::Result<Exit> {
-        std::fs::create_dir_all(&self.dir)?;
+    pub(crate) async fn run(self, mut config: Config) -> Result<Exit, Fault> {
+        std::fs::create_dir_all(&self.dir).or_file(&self.dir, "made")?;
         let path = self.dir.join("memories.db");
         for suffix in ["", "-wal", "-shm"] {
             let mut old = path.clone().into_os_string();
             old.push(suffix);
-            if std::path::Path::new(&old).exists() {
-                std::fs::remove_file(&old)?;
+            let old = Path::new(&old);
+            if old.exists() {
+                std::fs::remove_file(old).or_file(old, "removed")?;
             }
         }
         self.configure(&mut config, &path)?;
-        let store = wiring::open(&path.to_string_lossy(), true).await?;
+        let store = wiring::create(&path.to_string_lossy()).await?;
         store.migrate(true).await?;
         import(&store).await?;
         let world = Arc::new(wiring::world(&config, None).await?);
 
         heading("1. A dry run: what would be done, and why");
-        let dry = dream(&world, None).await?;
+        let (dry_run, dry) = dream(&world, None).await?;
         run::summary(&dry);
         let filter = OpFilter { limit: OPS_SHOWN, ..OpFilter::default() };
-        plan::show(store.as_ref(), store.ops(RunId(dry.run_id.parse()?), &filter).await?).await?;
+        plan::show(store.as_ref(), store.ops(dry_run, &filter).await?).await?;
 
         heading("2. Applied: exactly that plan");
-        let applied = dream(&world, Some(dry.run_id.parse()?)).await?;
+        let (run, applied) = dream(&world, Some(dry_run.0)).await?;
         run::summary(&applied);
-        next(&store, &applied, &path).await?;
+        let path = path.to_string_lossy();
+        next(&store, run, Hints::new(&config, Some(&path))).await?;
         Ok(Exit::Done)
     }
 
-    fn configure(&self, config: &mut Config, path: &std::path::Path) -> anyhow::Result<()> {
+    fn configure(&self, config: &mut Config, path: &Path) -> Result<(), Fault> {
         term::note("the demo switches dreaming on, and all ops with it, for this sample only");
-        let switches = ["enabled", "dedupe_entities_enabled", "centroid_recompute_enabled", "source_chunk_ids_gc_enabled"];
+        let switches =
+            ["enabled", "dedupe_entities_enabled", "centroid_recompute_enabled", "source_chunk_ids_gc_enabled"];
         for switch in switches {
             config.set_flag(switch, "true", "demo")?;
         }
@@ -81,7 +86,7 @@ fn heading(text: &str) {
     term::line(&"─".repeat(text.chars().count()));
 }
 
-async fn import(store: &Arc<dyn Store>) -> anyhow::Result<()> {
+async fn import(store: &Arc<dyn Store>) -> Result<(), Fault> {
     let sample = demo::world();
     let namespace = store.ensure_namespace(demo::NAMESPACE).await?.id;
     let bar = term::bar();
@@ -109,7 +114,7 @@ async fn import(store: &Arc<dyn Store>) -> anyhow::Result<()> {
     Ok(())
 }
 
-async fn dream(world: &Arc<dream_activities::World>, plan_of: Option<Uuid>) -> anyhow::Result<Reported> {
+async fn dream(world: &Arc<dream_activities::World>, plan_of: Option<Uuid>) -> Result<(RunId, Reported), Fault> {
     let mut input = DreamInput::of_namespace(demo::NAMESPACE.to_string());
     input.mode = Some(if plan_of.is_some() { Mode::Apply } else { Mode::DryRun });
     input.plan_of = plan_of;
@@ -121,33 +126,33 @@ async fn dream(world: &Arc<dream_activities::World>, plan_of: Option<Uuid>) -> a
             .map(|name| DeclaredType::Name(name.to_owned()))
             .into(),
     });
-    let begin = Begin {
-        input,
-        run_id: Uuid::now_v7().to_string(),
-        engine: "local".to_owned(),
-        workflow_id: None,
-    };
-    run::locally(world.clone(), begin).await.map_err(|error| match error {
-        StepError::Failed { name, message } => anyhow::anyhow!("{name}: {message}"),
-        StepError::Cancelled | StepError::Suspended => anyhow::anyhow!("the demo was interrupted"),
-    })
+    let run = RunId(Uuid::now_v7());
+    let begin = Begin { input, run_id: run.to_string(), engine: "local".to_owned(), workflow_id: None };
+    match run::locally(world.clone(), begin).await? {
+        Outcome::Over(reported) if reported.state == RunState::Completed => Ok((run, reported)),
+        _ => Err(Fault::new(Code::WrongState, format!("the demo was interrupted in run {run}; it can be given again"))),
+    }
 }
 
 /// Says what to do next, with commands that work as they stand.
-async fn next(store: &Arc<dyn Store>, applied: &Reported, path: &std::path::Path) -> anyhow::Result<()> {
+async fn next(store: &Arc<dyn Store>, run: RunId, hints: Hints<'_>) -> Result<(), Fault> {
     let filter = OpFilter { limit: 1, states: vec![OpState::Applied], ..OpFilter::default() };
-    let ops = store.ops(RunId(applied.run_id.parse()?), &filter).await?;
-    let store_flag = format!("--store {}", path.display());
+    let ops = store.ops(run, &filter).await?;
+    let say = |what: &str, command: &str| term::line(&format!("{what:<18} {}", hints.command(command)));
     heading("3. What next");
-    let run = &applied.run_id;
-    term::line(&format!("look closer:       dream plan {run} {store_flag}"));
-    term::line(&format!("                   dream status {run} {store_flag}"));
+    say("what was changed:", &format!("diff {run}"));
+    say("look closer:", &format!("report {run}"));
+    say("", &format!("plan {run}"));
     if let Some(op) = ops.first() {
-        term::line(&format!("undo one op:       dream undo --op {} {store_flag}", op.op.id));
+        say("undo one op:", &format!("undo --op {}", op.op.id));
     }
-    term::line(&format!("undo the run:      dream undo --run {run} {store_flag}"));
-    term::line("your own store:    dream migrate --realm graph --store YOURS");
-    term::line("                   dream run graph --namespace ID --store YOURS --enable");
-    term::line("(`dream` is `cargo run --` here)");
+    say("undo the run:", &format!("undo --run {run}"));
+    term::line(&format!("{:<18} dream migrate --realm graph --store YOURS", "your own store:"));
+    term::line(&format!("{:<18} dream namespaces --store YOURS", ""));
+    for switch in skips::switches() {
+        term::line(&format!("{:<18} export {switch}=true", ""));
+    }
+    term::line(&format!("{:<18} dream run graph --namespace ID --store YOURS --enable", ""));
+    term::line("`dream` is `cargo run --` here");
     Ok(())
 }

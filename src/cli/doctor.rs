@@ -1,52 +1,96 @@
 //! `dream doctor`: looks at everything a dream needs and says what is wrong.
 
+use std::collections::BTreeMap;
+
 use clap::Args;
+use dream_core::run::STUCK_AFTER_SECONDS;
+use dream_ports::Store;
 use dream_ports::run::{Capabilities, RunFilter, VectorsAt};
 use futures::TryStreamExt as _;
-use temporalio_client::{WorkflowExecution, WorkflowListOptions};
+use serde::Serialize;
+use temporalio_client::{Client, WorkflowExecution, WorkflowListOptions};
 
 use super::StoreArg;
+use super::hint::Hints;
 use crate::config::Config;
-use crate::exit::Exit;
+use crate::exit::{Exit, Fault};
 use crate::{engine, term, wiring};
+
+/// Runs and workflows that are looked at, of each kind.
+const LOOKED_AT_MAX: u32 = 100;
 
 #[derive(Debug, Args)]
 pub(crate) struct Doctor {
+    /// Answers as JSON.
+    #[arg(long)]
+    json: bool,
     #[command(flatten)]
     store: StoreArg,
 }
 
-/// What was looked at, and whether it is well.
-struct Findings {
-    rows: Vec<Vec<String>>,
-    is_well: bool,
+/// How something is that was looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+enum Verdict {
+    Ok,
+    Note,
+    Fault,
 }
 
+#[derive(Debug, Serialize)]
+struct Finding {
+    verdict: Verdict,
+    what: String,
+    how: String,
+}
+
+/// What was looked at, and how it is.
+#[derive(Default)]
+struct Findings(Vec<Finding>);
+
 impl Findings {
+    fn add(&mut self, verdict: Verdict, what: &str, how: impl Into<String>) {
+        self.0.push(Finding { verdict, what: what.to_owned(), how: how.into() });
+    }
+
     fn well(&mut self, what: &str, how: impl Into<String>) {
-        self.rows.push(vec!["ok".to_owned(), what.to_owned(), how.into()]);
+        self.add(Verdict::Ok, what, how);
     }
 
     fn note(&mut self, what: &str, how: impl Into<String>) {
-        self.rows.push(vec!["note".to_owned(), what.to_owned(), how.into()]);
+        self.add(Verdict::Note, what, how);
     }
 
     fn ill(&mut self, what: &str, how: impl Into<String>) {
-        self.is_well = false;
-        self.rows.push(vec!["FAULT".to_owned(), what.to_owned(), how.into()]);
+        self.add(Verdict::Fault, what, how);
+    }
+
+    fn is_well(&self) -> bool {
+        self.0.iter().all(|finding| finding.verdict != Verdict::Fault)
+    }
+
+    fn show(&self) {
+        let row = |finding: &Finding| {
+            let verdict = match finding.verdict {
+                Verdict::Ok => "ok",
+                Verdict::Note => "note",
+                Verdict::Fault => "FAULT",
+            };
+            vec![verdict.to_owned(), finding.what.clone(), finding.how.clone()]
+        };
+        term::table(&["", "what", "how"], &self.0.iter().map(row).collect::<Vec<_>>());
     }
 }
 
 impl Doctor {
-    pub(crate) async fn run(self, config: &Config) -> anyhow::Result<Exit> {
-        let mut findings = Findings { rows: Vec::new(), is_well: true };
-        let stores: Vec<Option<String>> = if self.store.store.is_some() || config.stores.is_empty() {
-            vec![self.store.store.clone()]
+    pub(crate) async fn run(self, config: &Config) -> Result<Exit, Fault> {
+        let mut findings = Findings::default();
+        if self.store.name().is_some() || config.stores.is_empty() {
+            store_findings(config, self.store.name(), &mut findings).await;
         } else {
-            config.stores.keys().cloned().map(Some).collect()
-        };
-        for store in stores {
-            store_findings(config, store.as_deref(), &mut findings).await;
+            for name in config.stores.keys() {
+                store_findings(config, Some(name), &mut findings).await;
+            }
         }
         if config.settings.enabled {
             findings.well("switch", "dreaming over graph namespaces is on");
@@ -54,47 +98,40 @@ impl Doctor {
             findings.note("switch", "dreaming over graph namespaces is off (KHORA_DREAM_ENABLED)");
         }
         engine_findings(&mut findings).await;
-        term::table(&["", "what", "how"], &findings.rows);
-        Ok(if findings.is_well { Exit::Done } else { Exit::CheckFailed })
+        if self.json {
+            term::json(&findings.0)?;
+        } else {
+            findings.show();
+        }
+        Ok(if findings.is_well() { Exit::Done } else { Exit::CheckFailed })
     }
 }
 
 async fn store_findings(config: &Config, store: Option<&str>, findings: &mut Findings) {
-    let what = format!("store {}", store.unwrap_or("default"));
-    let wanted = wiring::store_config(config, store);
-    let opened = match wiring::open(&wanted.url, false).await {
+    let what = format!("store {}", wiring::shown(config, store));
+    let hints = Hints::new(config, store);
+    let opened = match wiring::open(config, store).await {
         Ok(opened) => opened,
-        Err(error) => return findings.ill(&what, error.to_string()),
+        Err(fault) => return findings.ill(&what, fault.to_string()),
     };
     let capabilities = match opened.probe().await {
         Ok(capabilities) => capabilities,
-        Err(error) => return findings.ill(&what, error.to_string()),
+        Err(error) => return findings.ill(&what, Fault::from(error).to_string()),
     };
     findings.well(&what, format!("{} {}", capabilities.dialect, capabilities.version));
-    schema_findings(&what, &capabilities, findings);
     if !capabilities.is_migrated {
-        return findings.ill(&what, "our tables are missing; create them with `dream migrate --realm graph`");
-    }
-    match opened.stops().await {
-        Ok(stops) => {
-            for stop in stops {
-                findings.note(&what, format!("kill switch set at {} by {}: {}", stop.at, stop.by, stop.why));
-            }
-        }
-        Err(error) => findings.ill(&what, error.to_string()),
-    }
-    if let Ok(runs) = opened.runs(&RunFilter { namespace: None, open_only: true, limit: 100 }).await {
-        let now = opened.now().await.ok();
-        for run in runs.iter().filter(|run| run.waiting_for.is_none()) {
-            let silent = now.map_or(0, |now| now.seconds_since(run.heartbeat_at));
-            if silent >= dream_core::run::STUCK_AFTER_SECONDS {
-                let text = format!("run {} is {} and silent for {silent} s; --resume or --abandon it", run.run, run.state);
-                findings.ill(&what, text);
-            }
+        let migrate = hints.command("migrate --realm graph");
+        findings.ill(&what, format!("our tables are missing; create them with `{migrate}`"));
+        // Where there is no table of Khora's either, that is all there is to say.
+        if capabilities.chunk_tables.is_empty() {
+            return;
         }
     }
-    if let Ok((rows, Some(oldest))) = opened.outbox_open().await {
-        findings.note(&what, format!("{rows} outbox rows wait for the graph database, since {oldest}"));
+    schema_findings(&what, &capabilities, findings);
+    if capabilities.is_migrated
+        && let Err(fault) = run_findings(&what, opened.as_ref(), hints, findings).await
+    {
+        findings.ill(&what, fault.to_string());
     }
 }
 
@@ -104,8 +141,12 @@ fn schema_findings(what: &str, capabilities: &Capabilities, findings: &mut Findi
     } else {
         findings.well(what, format!("chunks are looked up in {}", capabilities.chunk_tables.join(" and ")));
     }
+    let mut missing: BTreeMap<&str, Vec<String>> = BTreeMap::new();
     for (table, column) in &capabilities.missing_columns {
-        findings.ill(what, format!("column {table}.{column} is missing"));
+        missing.entry(table).or_default().push(column.to_string());
+    }
+    for (table, columns) in missing {
+        findings.ill(what, format!("table {table} lacks {}", columns.join(", ")));
     }
     match (capabilities.vectors, capabilities.dimension) {
         (VectorsAt::Lancedb, _) => findings.note(
@@ -120,6 +161,26 @@ fn schema_findings(what: &str, capabilities: &Capabilities, findings: &mut Findi
     }
 }
 
+async fn run_findings(what: &str, store: &dyn Store, hints: Hints<'_>, findings: &mut Findings) -> Result<(), Fault> {
+    for stop in store.stops().await? {
+        findings.note(what, format!("kill switch set at {} by {}: {}", stop.at, stop.by, stop.why));
+    }
+    let now = store.now().await?;
+    let open = store.runs(&RunFilter { namespace: None, open_only: true, limit: LOOKED_AT_MAX }).await?;
+    for run in open.iter().filter(|run| run.waiting_for.is_none()) {
+        let silent = now.seconds_since(run.heartbeat_at);
+        if silent >= STUCK_AFTER_SECONDS {
+            let resume = hints.resume(run);
+            let text = format!("run {} is {} and silent for {silent} s; go on with it: {resume}", run.run, run.state);
+            findings.ill(what, text);
+        }
+    }
+    if let (rows, Some(oldest)) = store.outbox_open().await? {
+        findings.note(what, format!("{rows} outbox rows wait for the graph database, since {oldest}"));
+    }
+    Ok(())
+}
+
 /// Workflow types that our workers know. A start that names another stays open, because no worker takes it.
 const WORKFLOW_TYPES: [&str; 5] = ["Dream", "DreamAll", "StartDream", "SweepRetention", "UndoDream"];
 
@@ -129,19 +190,34 @@ async fn engine_findings(findings: &mut Findings) {
     }
     let client = match engine::connect("dream doctor").await {
         Ok(client) => client,
-        Err(error) => return findings.ill("engine", error.to_string()),
+        Err(fault) => return findings.ill("engine", fault.to_string()),
     };
     findings.well("engine", "the Temporal server answers");
-    let open = format!("TaskQueue = '{}' AND ExecutionStatus = 'Running'", engine::task_queue());
-    let wedged = "TemporalReportedProblems IN ('category=WorkflowTaskFailed', 'category=WorkflowTaskTimedOut')";
-    let options = || WorkflowListOptions::builder().limit(100).build();
-    let unknown = client.list_workflows(open, options()).try_collect::<Vec<WorkflowExecution>>().await;
-    for run in unknown.unwrap_or_default().iter().filter(|run| !WORKFLOW_TYPES.contains(&run.workflow_type())) {
-        let text = format!("workflow {} is of type {}, which no worker knows; terminate it", run.id(), run.workflow_type());
+    let queue = engine::task_queue();
+    let open = format!("TaskQueue = '{}' AND ExecutionStatus = 'Running'", queue.replace('\'', ""));
+    let wedged = format!(
+        "{open} AND TemporalReportedProblems IN ('category=WorkflowTaskFailed', 'category=WorkflowTaskTimedOut')"
+    );
+    for run in workflows(&client, open).await.iter().filter(|run| !WORKFLOW_TYPES.contains(&run.workflow_type())) {
+        let text =
+            format!("workflow {} is of type {}, which no worker knows; terminate it", run.id(), run.workflow_type());
         findings.ill("engine", text);
     }
-    let wedged = client.list_workflows(wedged, options()).try_collect::<Vec<WorkflowExecution>>().await;
-    for run in wedged.unwrap_or_default() {
-        findings.ill("engine", format!("workflow {} fails its tasks again and again", run.id()));
+    for run in workflows(&client, wedged).await {
+        findings.ill(
+            "engine",
+            format!("workflow {} fails its tasks again and again; look at it in the Temporal UI", run.id()),
+        );
     }
+    match crate::remote::is_polled(&client, &queue).await {
+        Some(true) => findings.well("engine", format!("a worker polls the task queue {queue}")),
+        Some(false) => findings.note("engine", format!("no worker polls the task queue {queue}; start `dream worker`")),
+        None => {}
+    }
+}
+
+/// Workflows that a query finds; none where the server cannot answer it.
+async fn workflows(client: &Client, query: String) -> Vec<WorkflowExecution> {
+    let options = WorkflowListOptions::builder().limit(LOOKED_AT_MAX as usize).build();
+    client.list_workflows(query, options).try_collect().await.unwrap_or_default()
 }

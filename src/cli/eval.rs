@@ -12,7 +12,7 @@ use crate::config::Config;
 use crate::eval::scorecard::{Floors, Scorecard};
 use crate::eval::table::{Columns, Truth, TypeFrom};
 use crate::eval::{Set, jsonl, table};
-use crate::exit::Exit;
+use crate::exit::{Exit, Fault};
 use crate::term;
 use crate::transfer::lines::Vectors;
 
@@ -83,7 +83,7 @@ fn ratio(text: &str) -> Result<f64, String> {
 }
 
 impl Eval {
-    pub(crate) fn run(self, config: &Config) -> anyhow::Result<Exit> {
+    pub(crate) fn run(self, config: &Config) -> Result<Exit, Fault> {
         let Self::Dedupe(dedupe) = self;
         let set = dedupe.read()?;
         let floors = Floors { precision_min: dedupe.precision_min, recall_min: dedupe.recall_min };
@@ -105,24 +105,25 @@ impl Eval {
 }
 
 impl Dedupe {
-    fn read(&self) -> anyhow::Result<Set> {
+    fn read(&self) -> Result<Set, Fault> {
         let is_lines = self.file.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("jsonl"));
         if is_lines { self.read_lines() } else { self.read_table() }
     }
 
-    fn read_lines(&self) -> anyhow::Result<Set> {
+    fn read_lines(&self) -> Result<Set, Fault> {
         let Some(truth) = &self.truth else { return Err(missing("--truth FILE", "JSON lines")) };
         let vectors = match (&self.embeddings, self.dimension, &self.model) {
             (Some(path), Some(dimension), Some(model)) => {
-                Some(Vectors { path: path.clone(), dimension: usize::try_from(dimension)?, model: model.clone() })
+                Some(Vectors { path: path.clone(), dimension, model: model.clone() })
             }
             _ => None,
         };
-        let micros = i64::try_from(SystemTime::now().duration_since(UNIX_EPOCH)?.as_micros())?;
+        let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let micros = i64::try_from(since_epoch.as_micros()).unwrap_or(i64::MAX);
         jsonl::read(&self.file, Path::new(truth), vectors.as_ref(), Moment::from_micros(micros))
     }
 
-    fn read_table(&self) -> anyhow::Result<Set> {
+    fn read_table(&self) -> Result<Set, Fault> {
         let Some(name) = self.name.clone() else { return Err(missing("--name COLUMN", "a table")) };
         let entity_type = match (&self.type_column, &self.fixed_type) {
             (Some(column), _) => TypeFrom::Column(column.clone()),
@@ -141,6 +142,6 @@ impl Dedupe {
     }
 }
 
-fn missing(argument: &str, of: &str) -> anyhow::Error {
-    Failure::new(Code::InvalidInput, format!("{argument} is needed for {of}")).into()
+fn missing(argument: &str, of: &str) -> Fault {
+    Fault::new(Code::InvalidInput, format!("{argument} is needed for {of}"))
 }

@@ -2,16 +2,16 @@
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use anyhow::Context as _;
 use clap::{Args, Subcommand};
 use uuid::Uuid;
 
 use super::StoreArg;
 use crate::config::Config;
-use crate::exit::Exit;
-use crate::{term, transfer, wiring};
+use crate::exit::{Exit, Fault, OrFile as _};
+use crate::transfer::export::Out;
+use crate::{term, transfer};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Export {
@@ -35,20 +35,20 @@ pub(crate) struct Graph {
 }
 
 impl Export {
-    pub(crate) async fn run(self, config: &Config) -> anyhow::Result<Exit> {
+    pub(crate) async fn run(self, config: &Config) -> Result<Exit, Fault> {
         let Self::Graph(graph) = self;
-        let wanted = wiring::store_config(config, graph.store.store.as_deref());
-        let store = wiring::open(&wanted.url, false).await?;
+        let store = graph.store.open(config).await?;
         let namespace = store.resolve_namespace(graph.namespace).await?;
         let mut out: Box<dyn Write + Send> = match &graph.out {
             Some(path) => {
-                let file = File::create(path).with_context(|| format!("{} cannot be written", path.display()))?;
+                let file = File::create(path).or_file(path, "written")?;
                 Box::new(BufWriter::new(file))
             }
             None => Box::new(BufWriter::new(std::io::stdout())),
         };
-        let lines =
-            transfer::export::export(store.as_ref(), namespace.id, !graph.without_embeddings, out.as_mut()).await?;
+        let path = graph.out.as_deref().unwrap_or_else(|| Path::new("the standard output"));
+        let out = Out { to: out.as_mut(), path };
+        let lines = transfer::export::export(store.as_ref(), namespace.id, !graph.without_embeddings, out).await?;
         term::note(&format!("exported {lines} lines"));
         Ok(Exit::Done)
     }

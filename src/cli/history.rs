@@ -7,8 +7,8 @@ use uuid::Uuid;
 
 use super::StoreArg;
 use crate::config::Config;
-use crate::exit::Exit;
-use crate::{term, wiring};
+use crate::exit::{Exit, Fault};
+use crate::term;
 
 #[derive(Debug, Args)]
 pub(crate) struct History {
@@ -26,9 +26,8 @@ pub(crate) struct History {
 }
 
 impl History {
-    pub(crate) async fn run(self, config: &Config) -> anyhow::Result<Exit> {
-        let wanted = wiring::store_config(config, self.store.store.as_deref());
-        let store = wiring::open(&wanted.url, false).await?;
+    pub(crate) async fn run(self, config: &Config) -> Result<Exit, Fault> {
+        let store = self.store.open(config).await?;
         let namespace = match self.namespace {
             Some(id) => Some(store.resolve_namespace(id).await?.id),
             None => None,
@@ -71,9 +70,8 @@ pub(crate) struct Status {
 }
 
 impl Status {
-    pub(crate) async fn run(self, config: &Config) -> anyhow::Result<Exit> {
-        let wanted = wiring::store_config(config, self.store.store.as_deref());
-        let store = wiring::open(&wanted.url, false).await?;
+    pub(crate) async fn run(self, config: &Config) -> Result<Exit, Fault> {
+        let store = self.store.open(config).await?;
         let Some(run) = self.run else {
             let runs = store.runs(&RunFilter { namespace: None, open_only: true, limit: 1_000 }).await?;
             for stop in store.stops().await? {

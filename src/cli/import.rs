@@ -3,16 +3,16 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
-use dream_core::failure::{Code, Failure};
+use dream_core::failure::Code;
 use dream_ports::transfer::OnNameClash;
 use uuid::Uuid;
 
 use super::StoreArg;
 use crate::config::Config;
-use crate::exit::Exit;
+use crate::exit::{Exit, Fault};
+use crate::term;
 use crate::transfer::import::{Importer, Outcome};
-use crate::transfer::lines::Vectors;
-use crate::{term, wiring};
+use crate::transfer::lines::{Lines, Spool, Vectors};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Import {
@@ -52,21 +52,21 @@ enum Clash {
 }
 
 impl Import {
-    pub(crate) async fn run(self, config: &Config) -> anyhow::Result<Exit> {
+    pub(crate) async fn run(self, config: &Config) -> Result<Exit, Fault> {
         let Self::Graph(graph) = self;
-        let wanted = wiring::store_config(config, graph.store.store.as_deref());
-        let store = wiring::open(&wanted.url, true).await?;
+        let store = graph.store.open(config).await?;
         if !store.probe().await?.is_migrated {
-            let message = "this store has no tables yet";
-            return Err(Failure::new(Code::NotMigrated, message).into());
+            return Err(Fault::new(Code::NotMigrated, "this store has no tables yet"));
         }
-        let namespace = store.ensure_namespace(graph.namespace).await?;
         let vectors = match (graph.embeddings, graph.dimension, graph.model) {
-            (Some(path), Some(dimension), Some(model)) => {
-                Some(Vectors { path, dimension: usize::try_from(dimension)?, model })
-            }
+            (Some(path), Some(dimension), Some(model)) => Some(Vectors { path, dimension, model }),
             _ => None,
         };
+        match &vectors {
+            Some(vectors) => Spool::check(vectors, &graph.file)?,
+            None => drop(Lines::open(&graph.file)?),
+        }
+        let namespace = store.ensure_namespace(graph.namespace).await?;
         let bar = term::bar();
         bar.set_message("importing");
         bar.set_length(std::fs::metadata(&graph.file).map(|file| file.len()).unwrap_or(0));

@@ -4,7 +4,7 @@ use clap::Args;
 
 use super::StoreArg;
 use crate::config::Config;
-use crate::exit::Exit;
+use crate::exit::{Exit, Fault};
 use crate::{term, wiring};
 
 #[derive(Debug, Args)]
@@ -17,9 +17,8 @@ pub(crate) struct Migrate {
 }
 
 impl Migrate {
-    pub(crate) async fn run(self, config: &Config) -> anyhow::Result<Exit> {
-        let wanted = wiring::store_config(config, self.store.store.as_deref());
-        let store = wiring::open(&wanted.url, true).await?;
+    pub(crate) async fn run(self, config: &Config) -> Result<Exit, Fault> {
+        let store = wiring::create(&wiring::store_config(config, self.store.name()).url).await?;
         let before = store.probe().await?;
         // A store that Khora made has its content tables, and keeps them as they are.
         store.migrate(before.chunk_tables.is_empty()).await?;

@@ -8,6 +8,7 @@ use dream_core::report::{EntityName, Lens};
 use dream_ports::Store;
 use uuid::Uuid;
 
+use crate::exit::Fault;
 use crate::term;
 
 /// Names and types of entities.
@@ -18,7 +19,7 @@ pub(crate) struct Names {
 
 impl Names {
     /// Looks names up. Whoever may open the store may see them.
-    pub(crate) async fn of(store: &dyn Store, mut ids: Vec<Uuid>) -> anyhow::Result<Self> {
+    pub(crate) async fn of(store: &dyn Store, mut ids: Vec<Uuid>) -> Result<Self, Fault> {
         ids.sort_unstable();
         ids.dedup();
         let found = store.names(&ids).await?;

@@ -13,8 +13,8 @@ use uuid::Uuid;
 use super::StoreArg;
 use super::names::{Names, print};
 use crate::config::Config;
-use crate::exit::Exit;
-use crate::{term, wiring};
+use crate::exit::{Exit, Fault};
+use crate::term;
 
 #[derive(Debug, Args)]
 pub(crate) struct Plan {
@@ -37,16 +37,17 @@ pub(crate) struct Plan {
 }
 
 impl Plan {
-    pub(crate) async fn run(self, config: &Config) -> anyhow::Result<Exit> {
-        let wanted = wiring::store_config(config, self.store.store.as_deref());
-        let store = wiring::open(&wanted.url, false).await?;
+    pub(crate) async fn run(self, config: &Config) -> Result<Exit, Fault> {
+        let store = self.store.open(config).await?;
         let run = RunId(self.run);
         let record = store.run(run).await?;
         let filter = OpFilter { after_seq: self.after, limit: self.limit, kind: self.kind, states: Vec::new() };
         let ops = store.ops(run, &filter).await?;
         if self.json {
             let ops: Vec<_> = ops.iter().map(op_json).collect();
-            term::json(&json!({ "run_id": run, "plan_hash": record.plan_hash, "ops_total": record.ops_total, "ops": ops }))?;
+            term::json(
+                &json!({ "run_id": run, "plan_hash": record.plan_hash, "ops_total": record.ops_total, "ops": ops }),
+            )?;
             return Ok(Exit::Done);
         }
         let shown = ops.len();
@@ -59,7 +60,7 @@ impl Plan {
 }
 
 /// Shows ops as a table.
-pub(crate) async fn show(store: &dyn Store, ops: Vec<OpRecord>) -> anyhow::Result<()> {
+pub(crate) async fn show(store: &dyn Store, ops: Vec<OpRecord>) -> Result<(), Fault> {
     let facts = ops.into_iter().map(|record| facts::one(record, None)).collect::<Result<Vec<_>, _>>()?;
     let names = Names::of(store, facts.iter().flat_map(OpFacts::entities).collect()).await?;
     print(&names.show(|lens| table::plan_rows(&facts, lens)));

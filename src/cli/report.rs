@@ -13,7 +13,7 @@ use uuid::Uuid;
 use super::StoreArg;
 use super::names::{Names, print};
 use crate::config::Config;
-use crate::exit::Exit;
+use crate::exit::{Exit, Fault};
 use crate::{term, wiring};
 
 #[derive(Debug, Args)]
@@ -31,9 +31,9 @@ pub(crate) struct Report {
 }
 
 impl Report {
-    pub(crate) async fn run(self, config: &Config) -> anyhow::Result<Exit> {
-        let world = wiring::world(config, self.store.store.as_deref()).await?;
-        let name = wiring::store_name(config, self.store.store.as_deref());
+    pub(crate) async fn run(self, config: &Config) -> Result<Exit, Fault> {
+        let world = wiring::world(config, self.store.name()).await?;
+        let name = wiring::store_name(config, self.store.name());
         let handle = world.store(name)?;
         let run = RunId(self.run);
         let record = handle.store.run(run).await?;
@@ -70,9 +70,8 @@ pub(crate) struct Diff {
 }
 
 impl Diff {
-    pub(crate) async fn run(self, config: &Config) -> anyhow::Result<Exit> {
-        let wanted = wiring::store_config(config, self.store.store.as_deref());
-        let store = wiring::open(&wanted.url, false).await?;
+    pub(crate) async fn run(self, config: &Config) -> Result<Exit, Fault> {
+        let store = self.store.open(config).await?;
         let records = store.undo_records(RunId(self.run), self.after, self.limit).await?;
         if self.json {
             let records: Vec<_> = records

@@ -2,7 +2,7 @@
 
 use clap::Args;
 use dream_activities::facts;
-use dream_core::failure::{Code, Failure};
+use dream_core::failure::Code;
 use dream_core::id::RunId;
 use dream_core::op::{OpKind, OpState};
 use dream_core::plan::PlanHash;
@@ -13,11 +13,11 @@ use dream_ports::run::{Request, RequestKind, RunRecord};
 use uuid::Uuid;
 
 use super::StoreArg;
-use super::control::{answer, pass_on};
+use super::control::make;
 use super::names::Names;
 use crate::config::Config;
-use crate::exit::Exit;
-use crate::{term, wiring};
+use crate::exit::{Exit, Fault};
+use crate::term;
 
 #[derive(Debug, Args)]
 pub(crate) struct Review {
@@ -49,9 +49,8 @@ pub(crate) struct Review {
 const OPS_PER_PAGE: u32 = 5_000;
 
 impl Review {
-    pub(crate) async fn run(self, config: &Config) -> anyhow::Result<Exit> {
-        let wanted = wiring::store_config(config, self.store.store.as_deref());
-        let store = wiring::open(&wanted.url, false).await?;
+    pub(crate) async fn run(self, config: &Config) -> Result<Exit, Fault> {
+        let store = self.store.open(config).await?;
         let run = RunId(self.run);
         let record = store.run(run).await?;
         let mut said = 0;
@@ -65,10 +64,13 @@ impl Review {
                 said += store.review(run, places, accept).await?;
             }
         }
-        let asked = !self.accept.is_empty() || !self.reject.is_empty() || self.accept_kind.is_some() || self.reject_kind.is_some();
+        let asked = !self.accept.is_empty()
+            || !self.reject.is_empty()
+            || self.accept_kind.is_some()
+            || self.reject_kind.is_some();
         if asked && said == 0 {
             let message = format!("run {run} is {}; nothing of its plan can be reviewed", record.state);
-            return Err(Failure::new(Code::WrongState, message).into());
+            return Err(Fault::new(Code::WrongState, message));
         }
         if asked {
             term::note(&format!("{said} ops marked; `dream approve {run}` carries out what is not rejected"));
@@ -77,7 +79,7 @@ impl Review {
         self.show(store.as_ref(), &record).await
     }
 
-    async fn show(&self, store: &dyn Store, record: &RunRecord) -> anyhow::Result<Exit> {
+    async fn show(&self, store: &dyn Store, record: &RunRecord) -> Result<Exit, Fault> {
         let filter =
             OpFilter { after_seq: self.after, limit: self.limit, states: vec![OpState::Sealed], ..OpFilter::default() };
         let ops = store.ops(record.run, &filter).await?;
@@ -102,12 +104,11 @@ impl Review {
     }
 }
 
-async fn places(store: &dyn Store, run: RunId, kind: OpKind) -> anyhow::Result<Vec<u32>> {
+async fn places(store: &dyn Store, run: RunId, kind: OpKind) -> Result<Vec<u32>, Fault> {
     let mut places = Vec::new();
     let mut after_seq = 0;
     loop {
-        let filter =
-            OpFilter { after_seq, limit: OPS_PER_PAGE, kind: Some(kind), states: vec![OpState::Sealed] };
+        let filter = OpFilter { after_seq, limit: OPS_PER_PAGE, kind: Some(kind), states: vec![OpState::Sealed] };
         let ops = store.ops(run, &filter).await?;
         let Some(last) = ops.last() else { return Ok(places) };
         after_seq = last.op.seq;
@@ -131,9 +132,8 @@ pub(crate) struct Word {
 }
 
 impl Word {
-    async fn say(self, config: &Config, kind: RequestKind) -> anyhow::Result<Exit> {
-        let wanted = wiring::store_config(config, self.store.store.as_deref());
-        let store = wiring::open(&wanted.url, false).await?;
+    async fn say(self, config: &Config, kind: RequestKind) -> Result<Exit, Fault> {
+        let store = self.store.open(config).await?;
         let record = store.run(RunId(self.run)).await?;
         let request = Request {
             run: record.run,
@@ -141,9 +141,7 @@ impl Word {
             by: self.by.unwrap_or_else(|| "unnamed".to_owned()),
             plan_hash: self.plan_hash.map(PlanHash).or(record.plan_hash.clone()),
         };
-        let exit = answer(self.run, store.request(&request).await?)?;
-        pass_on(&record).await;
-        Ok(exit)
+        make(store.as_ref(), &request, self.store.hints(config)).await
     }
 }
 
@@ -160,13 +158,13 @@ pub(crate) struct Reject {
 }
 
 impl Approve {
-    pub(crate) async fn run(self, config: &Config) -> anyhow::Result<Exit> {
+    pub(crate) async fn run(self, config: &Config) -> Result<Exit, Fault> {
         self.word.say(config, RequestKind::Approve).await
     }
 }
 
 impl Reject {
-    pub(crate) async fn run(self, config: &Config) -> anyhow::Result<Exit> {
+    pub(crate) async fn run(self, config: &Config) -> Result<Exit, Fault> {
         self.word.say(config, RequestKind::Reject).await
     }
 }

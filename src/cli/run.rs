@@ -240,7 +240,9 @@ pub(crate) async fn locally(world: Arc<dream_activities::World>, begin: Begin) -
 
 fn show(bar: &ProgressBar, progress: &Progress) {
     match progress {
-        Progress::Auditing { kind } | Progress::Planning { kind } => bar.set_message(format!("looking: {}", kind.title())),
+        Progress::Auditing { kind } | Progress::Planning { kind } => {
+            bar.set_message(format!("looking: {}", kind.title()))
+        }
         Progress::Sealing => bar.set_message("sealing the plan"),
         Progress::Sealed(sealed) => bar.set_length(u64::from(sealed.ops_total)),
         Progress::Waiting(WaitFor::Review) => bar.set_message("waiting for a review"),
@@ -278,12 +280,7 @@ impl Graph {
         input.review_wait_seconds = self.review_wait;
         input.trigger = if self.scheduled { Trigger::Schedule } else { Trigger::Manual };
         input.expertise = self.expertise.as_deref().map(expertise).transpose()?;
-        Ok(Begin {
-            input,
-            run_id: Uuid::now_v7().to_string(),
-            engine: "local".to_owned(),
-            workflow_id: None,
-        })
+        Ok(Begin { input, run_id: Uuid::now_v7().to_string(), engine: "local".to_owned(), workflow_id: None })
     }
 }
 

@@ -3,15 +3,15 @@
 use clap::{Args, Subcommand};
 use dream_core::change::{Existence, Row, RowKey, Value};
 use dream_core::clock::Moment;
-use dream_core::failure::{Code, Failure};
+use dream_core::failure::Code;
 use dream_ports::plan::Touch;
 use serde_json::{Map, json};
 use uuid::Uuid;
 
 use super::StoreArg;
 use crate::config::Config;
-use crate::exit::Exit;
-use crate::{term, wiring};
+use crate::exit::{Exit, Fault};
+use crate::term;
 
 /// Ops of a row's history that are looked back through.
 const TOUCHES_MAX: u32 = 10_000;
@@ -37,13 +37,12 @@ pub(crate) struct Entity {
 }
 
 impl Show {
-    pub(crate) async fn run(self, config: &Config) -> anyhow::Result<Exit> {
+    pub(crate) async fn run(self, config: &Config) -> Result<Exit, Fault> {
         let Self::Entity(entity) = self;
-        let wanted = wiring::store_config(config, entity.store.store.as_deref());
-        let store = wiring::open(&wanted.url, false).await?;
+        let store = entity.store.open(config).await?;
         let key = RowKey::entity(entity.id);
         let Some(row) = store.row(key).await? else {
-            return Err(Failure::new(Code::InvalidInput, format!("there is no entity {}", entity.id)).into());
+            return Err(Fault::new(Code::InvalidInput, format!("there is no entity {}", entity.id)));
         };
         let touches = store.touches(key, TOUCHES_MAX).await?;
         let now = store.now().await?;
@@ -73,12 +72,8 @@ fn as_of(mut row: Row, touches: &[Touch], moment: Moment) -> Row {
 
 fn print(row: &Row, touches: &[Touch], moment: Moment) {
     term::line(&format!("entity {} as of {moment}", row.id));
-    let rows: Vec<Vec<String>> = row
-        .table
-        .columns()
-        .iter()
-        .map(|column| vec![column.to_string(), shown(row.get(*column))])
-        .collect();
+    let rows: Vec<Vec<String>> =
+        row.table.columns().iter().map(|column| vec![column.to_string(), shown(row.get(*column))]).collect();
     term::table(&["column", "value"], &rows);
     for touch in touches {
         term::line(&format!("changed at {} by op {} of run {}", touch.applied_at, touch.op, touch.run));

@@ -5,7 +5,7 @@ use dream_activities::sweep;
 
 use super::StoreArg;
 use crate::config::Config;
-use crate::exit::Exit;
+use crate::exit::{Exit, Fault};
 use crate::{term, wiring};
 
 #[derive(Debug, Args)]
@@ -15,9 +15,9 @@ pub(crate) struct Sweep {
 }
 
 impl Sweep {
-    pub(crate) async fn run(self, config: &Config) -> anyhow::Result<Exit> {
-        let world = wiring::world(config, self.store.store.as_deref()).await?;
-        let name = wiring::store_name(config, self.store.store.as_deref());
+    pub(crate) async fn run(self, config: &Config) -> Result<Exit, Fault> {
+        let world = wiring::world(config, self.store.name()).await?;
+        let name = wiring::store_name(config, self.store.name());
         let mut runs = 0;
         loop {
             let swept = sweep::sweep(&world, name).await?;
@@ -44,9 +44,8 @@ pub(crate) struct Namespaces {
 const NAMESPACES_PER_PAGE: u32 = 500;
 
 impl Namespaces {
-    pub(crate) async fn run(self, config: &Config) -> anyhow::Result<Exit> {
-        let wanted = wiring::store_config(config, self.store.store.as_deref());
-        let store = wiring::open(&wanted.url, false).await?;
+    pub(crate) async fn run(self, config: &Config) -> Result<Exit, Fault> {
+        let store = self.store.open(config).await?;
         let mut namespaces = Vec::new();
         loop {
             let after = namespaces.last().map(|namespace: &dream_ports::run::Namespace| namespace.stable_id);

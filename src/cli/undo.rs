@@ -7,7 +7,7 @@ use uuid::Uuid;
 
 use super::StoreArg;
 use crate::config::Config;
-use crate::exit::Exit;
+use crate::exit::{Exit, Fault};
 use crate::{term, wiring};
 
 #[derive(Debug, Args)]
@@ -33,10 +33,10 @@ pub(crate) struct Undo {
 }
 
 impl Undo {
-    pub(crate) async fn run(self, config: &Config) -> anyhow::Result<Exit> {
-        let world = wiring::world(config, self.store.store.as_deref()).await?;
+    pub(crate) async fn run(self, config: &Config) -> Result<Exit, Fault> {
+        let world = wiring::world(config, self.store.name()).await?;
         let input = UndoInput {
-            store: wiring::store_name(config, self.store.store.as_deref()).to_owned(),
+            store: wiring::store_name(config, self.store.name()).to_owned(),
             run_id: self.run.map(|id| id.to_string()),
             op_id: self.op.map(|id| id.to_string()),
             dry_run: self.dry_run,

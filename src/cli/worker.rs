@@ -5,10 +5,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Args;
+use dream_core::failure::Code;
 
 use super::StoreArg;
 use crate::config::Config;
-use crate::exit::Exit;
+use crate::exit::{Exit, Fault};
 use crate::health::{self, Readiness};
 use crate::telemetry::{self, LogFormat};
 use crate::worker::{self, Tuning};
@@ -45,16 +46,19 @@ pub(crate) struct Worker {
 }
 
 impl Worker {
-    pub(crate) async fn run(self, config: &Config) -> anyhow::Result<Exit> {
+    pub(crate) async fn run(self, config: &Config) -> Result<Exit, Fault> {
         telemetry::init("info,temporalio_sdk_core=warn", self.log_format);
         let connections = u32::from(self.activities_max) * CONNECTIONS_PER_ACTIVITY + CONNECTIONS_BESIDE;
-        let mut world = wiring::worker_world(config, self.store.store.as_deref(), connections).await?;
+        let mut world = wiring::worker_world(config, self.store.name(), connections).await?;
         let client = engine::connect(&world.holder).await?;
         world.has_search_attributes = engine::ensure_search_attributes(&client).await;
         let world = Arc::new(world);
         let readiness = Readiness::default();
         if let Some(address) = self.health {
-            health::serve(address, world.clone(), readiness.clone()).await?;
+            let served = health::serve(address, world.clone(), readiness.clone()).await;
+            served.map_err(|error| {
+                Fault::new(Code::Configuration, format!("--health {address}: cannot be served there: {}", error.kind()))
+            })?;
         }
         let tuning = Tuning {
             task_queue: self.task_queue.clone(),

@@ -6,8 +6,19 @@ const FIRST: [&str; 18] = [
 ];
 
 const LAST: [&str; 13] = [
-    "Adeyemi", "Bergström", "Castellano", "Dubois", "Eriksen", "Fontaine", "Grünwald", "Hashimoto", "Ivanova",
-    "Jankowski", "Kowalczyk", "Lindqvist", "Moreau",
+    "Adeyemi",
+    "Bergström",
+    "Castellano",
+    "Dubois",
+    "Eriksen",
+    "Fontaine",
+    "Grünwald",
+    "Hashimoto",
+    "Ivanova",
+    "Jankowski",
+    "Kowalczyk",
+    "Lindqvist",
+    "Moreau",
 ];
 
 /// Two hundred people with names of their own.
@@ -19,8 +30,17 @@ pub(super) fn people() -> Vec<String> {
 /// Employers.
 pub(super) fn organizations() -> &'static [&'static str] {
     &[
-        "Harbour Freight Analytics", "Lumen Tidal Power", "Quarry & Vine", "Redwood Signal", "Saffron Logistics",
-        "Tern Robotics", "Umbra Games", "Verdigris Metals", "Willow Clinics", "Yonder Maps", "Zephyr Rail",
+        "Harbour Freight Analytics",
+        "Lumen Tidal Power",
+        "Quarry & Vine",
+        "Redwood Signal",
+        "Saffron Logistics",
+        "Tern Robotics",
+        "Umbra Games",
+        "Verdigris Metals",
+        "Willow Clinics",
+        "Yonder Maps",
+        "Zephyr Rail",
         "Granite Ledger",
     ]
 }
@@ -28,9 +48,21 @@ pub(super) fn organizations() -> &'static [&'static str] {
 /// What people work on.
 pub(super) fn projects() -> &'static [&'static str] {
     &[
-        "Atlas migration", "Beacon search", "Cobalt checkout", "Drift telemetry", "Ember onboarding", "Fjord archive",
-        "Glacier backups", "Heron routing", "Indigo billing", "Juniper mobile", "Kestrel alerts", "Lagoon reporting",
-        "Meridian sync", "Nimbus rollout", "Orchard imports",
+        "Atlas migration",
+        "Beacon search",
+        "Cobalt checkout",
+        "Drift telemetry",
+        "Ember onboarding",
+        "Fjord archive",
+        "Glacier backups",
+        "Heron routing",
+        "Indigo billing",
+        "Juniper mobile",
+        "Kestrel alerts",
+        "Lagoon reporting",
+        "Meridian sync",
+        "Nimbus rollout",
+        "Orchard imports",
     ]
 }
 

@@ -3,28 +3,31 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use anyhow::Context as _;
 use dream_core::change::{Column, Row, Value};
 use dream_core::clock::Moment;
-use dream_core::failure::{Code, Failure};
+use dream_core::failure::Code;
 use uuid::Uuid;
 
 use super::Set;
+use crate::exit::{Fault, OrFile as _};
 use crate::transfer::format::{ChunkLine, EntityLine, RelationshipLine};
 use crate::transfer::lines::{Lines, Spool, Vectors, kind, parse, usable};
 
 /// Reads a file and its labels. What is retired at `now` is left out, as a planner's view of a store leaves it out.
-pub(crate) fn read(file: &Path, truth: &Path, vectors: Option<&Vectors>, now: Moment) -> anyhow::Result<Set> {
+pub(crate) fn read(file: &Path, truth: &Path, vectors: Option<&Vectors>, now: Moment) -> Result<Set, Fault> {
     let mut labels = labels(truth)?;
     let mut set = Set::default();
+    if let Some(vectors) = vectors {
+        Spool::check(vectors, file)?;
+    }
     let mut spool = vectors.map(Spool::open).transpose()?;
     let mut lines = Lines::open(file)?;
     while let Some((number, text)) = lines.next()? {
-        match kind(text.as_deref()) {
+        match kind(&text) {
             Ok("entity") => {
                 // The vector is read also for a line that cannot be used: vectors stand in the order of the lines.
                 let vector = spool.as_mut().map(Spool::next).transpose()?;
-                match parse::<EntityLine>(text.as_deref()).and_then(|line| usable(line.row(now))) {
+                match parse::<EntityLine>(&text).and_then(|line| usable(line.row(now))) {
                     Ok(mut row) => {
                         if let (Some(vector), Some(vectors)) = (vector, vectors) {
                             row.put(Column::Embedding, Value::Vector(vector));
@@ -38,15 +41,13 @@ pub(crate) fn read(file: &Path, truth: &Path, vectors: Option<&Vectors>, now: Mo
                     Err(reason) => set.problems.add(number, reason),
                 }
             }
-            Ok("relationship") => {
-                match parse::<RelationshipLine>(text.as_deref()).and_then(|line| usable(line.row(now))) {
-                    Ok(row) => edge(&mut set, &row, now),
-                    Err(reason) => set.problems.add(number, reason),
-                }
-            }
+            Ok("relationship") => match parse::<RelationshipLine>(&text).and_then(|line| usable(line.row(now))) {
+                Ok(row) => edge(&mut set, &row, now),
+                Err(reason) => set.problems.add(number, reason),
+            },
             // Chunks are no evidence of their own: an entity names those that mention it.
             Ok("chunk") => {
-                if let Err(reason) = parse::<ChunkLine>(text.as_deref()).and_then(|line| usable(line.chunk(now))) {
+                if let Err(reason) = parse::<ChunkLine>(&text).and_then(|line| usable(line.chunk(now))) {
                     set.problems.add(number, reason);
                 }
             }
@@ -54,10 +55,9 @@ pub(crate) fn read(file: &Path, truth: &Path, vectors: Option<&Vectors>, now: Mo
             Err(reason) => set.problems.add(number, reason),
         }
     }
-    spool.map_or(Ok(()), Spool::close)?;
     if set.labels.iter().all(Option::is_none) {
         let message = format!("{} has no label for any entity of {}", truth.display(), file.display());
-        return Err(Failure::new(Code::InvalidInput, message).into());
+        return Err(Fault::new(Code::InvalidInput, message));
     }
     Ok(set)
 }
@@ -76,8 +76,8 @@ fn edge(set: &mut Set, row: &Row, now: Moment) {
 }
 
 /// Two columns, separated by a tab: entity id and label. A first line that names no id is taken for headings.
-fn labels(path: &Path) -> anyhow::Result<BTreeMap<Uuid, String>> {
-    let text = std::fs::read_to_string(path).with_context(|| format!("{} cannot be read", path.display()))?;
+fn labels(path: &Path) -> Result<BTreeMap<Uuid, String>, Fault> {
+    let text = std::fs::read_to_string(path).or_file(path, "read")?;
     let mut labels = BTreeMap::new();
     for (place, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
         let columns = line.split_once('\t').and_then(|(id, label)| Some((id.trim().parse().ok()?, label.trim())));
@@ -89,7 +89,7 @@ fn labels(path: &Path) -> anyhow::Result<BTreeMap<Uuid, String>> {
             None => {
                 let message =
                     format!("{}, line {}: expected an entity id, a tab and a label", path.display(), place + 1);
-                return Err(Failure::new(Code::InvalidInput, message).into());
+                return Err(Fault::new(Code::InvalidInput, message));
             }
         }
     }

@@ -2,14 +2,14 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::Context as _;
 use csv::{Reader, ReaderBuilder, StringRecord, Trim};
 use dream_core::algo::union_find::UnionFind;
 use dream_core::change::{Column, Row, Table as RowTable, Value};
-use dream_core::failure::{Code, Failure};
+use dream_core::failure::Code;
 use uuid::Uuid;
 
 use super::Set;
+use crate::exit::Fault;
 
 /// How a table is read: which column is what.
 #[derive(Clone, Debug)]
@@ -40,7 +40,7 @@ pub(crate) enum Truth {
 }
 
 /// Reads a table, or two, with labels.
-pub(crate) fn read(file: &Path, columns: &Columns, truth: &Truth) -> anyhow::Result<Set> {
+pub(crate) fn read(file: &Path, columns: &Columns, truth: &Truth) -> Result<Set, Fault> {
     let mut set = Set::default();
     match truth {
         Truth::Column(label) => read_into(&mut set, file, columns, Some(label))?,
@@ -53,11 +53,16 @@ pub(crate) fn read(file: &Path, columns: &Columns, truth: &Truth) -> anyhow::Res
     Ok(set)
 }
 
-fn open(file: &Path, delimiter: u8) -> anyhow::Result<Reader<std::fs::File>> {
+fn open(file: &Path, delimiter: u8) -> Result<Reader<std::fs::File>, Fault> {
     let mut builder = ReaderBuilder::new();
     // A row may be short or long; what counts is that the named columns are there.
     builder.delimiter(delimiter).flexible(true).trim(Trim::All);
-    builder.from_path(file).with_context(|| format!("{} cannot be read", file.display()))
+    builder.from_path(file).map_err(|error| unreadable(file, &error))
+}
+
+/// What the reader of tables says quotes nothing of a table.
+fn unreadable(file: &Path, error: &csv::Error) -> Fault {
+    Fault::new(Code::File, format!("{} cannot be read: {error}", file.display()))
 }
 
 /// The id of the record that a table calls `id`.
@@ -66,16 +71,16 @@ fn record_id(file: &Path, id: &str) -> Uuid {
     id.parse().unwrap_or_else(|_| Uuid::new_v5(&Uuid::NAMESPACE_OID, format!("dream/eval/1/{file}/{id}").as_bytes()))
 }
 
-fn read_into(set: &mut Set, file: &Path, columns: &Columns, label: Option<&str>) -> anyhow::Result<()> {
+fn read_into(set: &mut Set, file: &Path, columns: &Columns, label: Option<&str>) -> Result<(), Fault> {
     let mut reader = open(file, columns.delimiter)?;
-    let headings = reader.headers().with_context(|| format!("{} has no headings", file.display()))?.clone();
+    let headings = reader.headers().map_err(|error| unreadable(file, &error))?.clone();
     let place = |column: &str| find(&headings, file, column);
     let (name, id) = (place(&columns.name)?, columns.id.as_deref().map(place).transpose()?);
     let type_column = match &columns.entity_type {
         TypeFrom::Column(column) => Some(place(column)?),
         TypeFrom::Fixed(_) => None,
     };
-    let attributes = columns.attributes.iter().map(|column| place(column)).collect::<anyhow::Result<Vec<usize>>>()?;
+    let attributes = columns.attributes.iter().map(|column| place(column)).collect::<Result<Vec<usize>, Fault>>()?;
     let label = label.map(place).transpose()?;
     for (number, record) in reader.records().enumerate() {
         let line = number as u64 + 2;
@@ -105,10 +110,10 @@ fn read_into(set: &mut Set, file: &Path, columns: &Columns, label: Option<&str>)
     Ok(())
 }
 
-fn find(headings: &StringRecord, file: &Path, column: &str) -> anyhow::Result<usize> {
+fn find(headings: &StringRecord, file: &Path, column: &str) -> Result<usize, Fault> {
     headings.iter().position(|heading| heading == column).ok_or_else(|| {
         let message = format!("{} has no column {column}", file.display());
-        Failure::new(Code::InvalidInput, message).into()
+        Fault::new(Code::InvalidInput, message)
     })
 }
 
@@ -119,7 +124,7 @@ fn field(record: &StringRecord, column: usize) -> &str {
 }
 
 /// Labels the records of two tables: what a pair joins is one thing.
-fn label_by_pairs(set: &mut Set, files: [&Path; 2], pairs: &Path, delimiter: u8) -> anyhow::Result<()> {
+fn label_by_pairs(set: &mut Set, files: [&Path; 2], pairs: &Path, delimiter: u8) -> Result<(), Fault> {
     let mut things = UnionFind::new(u32::try_from(set.rows.len()).unwrap_or(u32::MAX));
     for (number, pair) in open(pairs, delimiter)?.records().enumerate() {
         let ends = pair.ok().and_then(|pair| {
@@ -131,7 +136,7 @@ fn label_by_pairs(set: &mut Set, files: [&Path; 2], pairs: &Path, delimiter: u8)
         });
         let Some((one, other)) = ends else {
             let message = format!("{}, row {}: expected an id of each table", pairs.display(), number + 1);
-            return Err(Failure::new(Code::InvalidInput, message).into());
+            return Err(Fault::new(Code::InvalidInput, message));
         };
         things.join(one, other);
     }

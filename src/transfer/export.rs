@@ -1,25 +1,35 @@
 //! Export: the rows of a namespace as lines, in the order of their ids, retired ones included.
 
 use std::io::Write;
+use std::path::Path;
 
 use dream_core::change::Table;
 use dream_core::id::NamespaceId;
 use dream_ports::Store;
 
+use crate::exit::{Fault, OrFile as _};
+
 use super::format::{ChunkLine, EntityLine, RelationshipLine};
+
+/// Where an export goes.
+pub(crate) struct Out<'a> {
+    pub(crate) to: &'a mut (dyn Write + Send),
+    /// As people know it.
+    pub(crate) path: &'a Path,
+}
 
 /// Writes a namespace; answers how many lines.
 pub(crate) async fn export(
     store: &dyn Store,
     namespace: NamespaceId,
     with_embeddings: bool,
-    out: &mut (dyn Write + Send),
-) -> anyhow::Result<u64> {
+    out: Out<'_>,
+) -> Result<u64, Fault> {
     let mut lines = 0;
     let mut failed = Ok(());
     let mut put = |line: serde_json::Result<String>| {
         if failed.is_ok() {
-            failed = line.map_err(std::io::Error::from).and_then(|line| writeln!(out, "{line}"));
+            failed = line.map_err(std::io::Error::from).and_then(|line| writeln!(out.to, "{line}"));
             lines += 1;
         }
     };
@@ -30,7 +40,6 @@ pub(crate) async fn export(
     snapshot.rows(Table::Relationships, &mut |row| put(serde_json::to_string(&RelationshipLine::of(&row)))).await?;
     snapshot.chunks(&mut |chunk| put(serde_json::to_string(&ChunkLine::of(chunk)))).await?;
     drop(snapshot);
-    failed?;
-    out.flush()?;
+    failed.and_then(|()| out.to.flush()).or_file(out.path, "written")?;
     Ok(lines)
 }

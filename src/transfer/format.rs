@@ -233,7 +233,11 @@ fn check_object(field: &'static str, json: &RawValue) -> Result<(), Unusable> {
 }
 
 fn check_ratio(field: &'static str, number: f64) -> Result<(), Unusable> {
-    if (0.0..=1.0).contains(&number) { Ok(()) } else { Err(Unusable { field, expected: "expected a number from 0 to 1" }) }
+    if (0.0..=1.0).contains(&number) {
+        Ok(())
+    } else {
+        Err(Unusable { field, expected: "expected a number from 0 to 1" })
+    }
 }
 
 impl EntityLine {
@@ -408,7 +412,8 @@ mod tests {
 
     #[test]
     fn an_entity_comes_back_from_its_line_with_its_numbers_as_they_were_spelled() {
-        let json = r#"{"kind":"entity","id":"48140776-f36b-40e5-8e98-a60e4a594578","name":"A","attributes":{"n":1.10}}"#;
+        let json =
+            r#"{"kind":"entity","id":"48140776-f36b-40e5-8e98-a60e4a594578","name":"A","attributes":{"n":1.10}}"#;
         let line: EntityLine = serde_json::from_str(json).unwrap();
         let row = line.row(Moment::from_micros(0)).unwrap();
         assert_eq!(row.get(Column::Attributes).text(), Some(r#"{"n":1.10}"#));

@@ -11,6 +11,8 @@ use dream_ports::Store;
 use dream_ports::transfer::{Imported, NewChunk, OnNameClash};
 use indicatif::ProgressBar;
 
+use crate::exit::Fault;
+
 use super::format::{ChunkLine, EntityLine, RelationshipLine};
 use super::lines::{Lines, Spool, Vectors, kind, parse, usable};
 use super::problems::Problems;
@@ -60,24 +62,24 @@ impl<T> Batch<T> {
 }
 
 impl Importer<'_> {
-    /// Imports everything.
-    pub(crate) async fn run(&self, path: &Path, vectors: Option<&Vectors>) -> anyhow::Result<Outcome> {
+    /// Imports everything. Vectors have to be checked before, with [`Spool::check`].
+    pub(crate) async fn run(&self, path: &Path, vectors: Option<&Vectors>) -> Result<Outcome, Fault> {
         let mut outcome = Outcome::default();
         self.nodes(path, vectors, &mut outcome).await?;
         self.edges(path, &mut outcome).await?;
         Ok(outcome)
     }
 
-    async fn nodes(&self, path: &Path, vectors: Option<&Vectors>, outcome: &mut Outcome) -> anyhow::Result<()> {
+    async fn nodes(&self, path: &Path, vectors: Option<&Vectors>, outcome: &mut Outcome) -> Result<(), Fault> {
         let mut spool = vectors.map(Spool::open).transpose()?;
         let mut entities: Batch<Row> = Batch::default();
         let mut chunks: Batch<NewChunk> = Batch::default();
         let mut lines = Lines::open(path)?;
         while let Some((number, text)) = lines.next()? {
             self.bar.set_position(lines.bytes);
-            match kind(text.as_deref()) {
+            match kind(&text) {
                 Ok("relationship") => {}
-                Ok("chunk") => match parse::<ChunkLine>(text.as_deref()).and_then(|line| usable(line.chunk(self.now))) {
+                Ok("chunk") => match parse::<ChunkLine>(&text).and_then(|line| usable(line.chunk(self.now))) {
                     Ok(chunk) => {
                         if chunks.push(number, chunk) {
                             self.write_chunks(&mut chunks, outcome).await?;
@@ -88,7 +90,7 @@ impl Importer<'_> {
                 Ok("entity") => {
                     // The vector is read also for a line that cannot be used: vectors stand in the order of the lines.
                     let vector = spool.as_mut().map(Spool::next).transpose()?;
-                    match parse::<EntityLine>(text.as_deref()).and_then(|line| usable(line.row(self.now))) {
+                    match parse::<EntityLine>(&text).and_then(|line| usable(line.row(self.now))) {
                         Ok(mut row) => {
                             if let (Some(vector), Some(vectors)) = (vector, vectors) {
                                 row.put(Column::Embedding, Value::Vector(vector));
@@ -106,18 +108,17 @@ impl Importer<'_> {
             }
         }
         self.write_entities(&mut entities, outcome).await?;
-        self.write_chunks(&mut chunks, outcome).await?;
-        spool.map_or(Ok(()), Spool::close)
+        self.write_chunks(&mut chunks, outcome).await
     }
 
-    async fn edges(&self, path: &Path, outcome: &mut Outcome) -> anyhow::Result<()> {
+    async fn edges(&self, path: &Path, outcome: &mut Outcome) -> Result<(), Fault> {
         let mut edges: Batch<Row> = Batch::default();
         let mut lines = Lines::open(path)?;
         while let Some((number, text)) = lines.next()? {
-            if kind(text.as_deref()) != Ok("relationship") {
+            if kind(&text) != Ok("relationship") {
                 continue;
             }
-            match parse::<RelationshipLine>(text.as_deref()).and_then(|line| usable(line.row(self.now))) {
+            match parse::<RelationshipLine>(&text).and_then(|line| usable(line.row(self.now))) {
                 Ok(row) => {
                     if edges.push(number, row) {
                         self.write_edges(&mut edges, outcome).await?;
@@ -129,21 +130,21 @@ impl Importer<'_> {
         self.write_edges(&mut edges, outcome).await
     }
 
-    async fn write_entities(&self, batch: &mut Batch<Row>, outcome: &mut Outcome) -> anyhow::Result<()> {
+    async fn write_entities(&self, batch: &mut Batch<Row>, outcome: &mut Outcome) -> Result<(), Fault> {
         let batch = std::mem::take(batch);
         let done = self.store.import_entities(self.namespace, &batch.rows, self.on_name_clash).await?;
         outcome.entities += tally(&batch.lines, &done, outcome);
         Ok(())
     }
 
-    async fn write_edges(&self, batch: &mut Batch<Row>, outcome: &mut Outcome) -> anyhow::Result<()> {
+    async fn write_edges(&self, batch: &mut Batch<Row>, outcome: &mut Outcome) -> Result<(), Fault> {
         let batch = std::mem::take(batch);
         let done = self.store.import_relationships(self.namespace, &batch.rows).await?;
         outcome.relationships += tally(&batch.lines, &done, outcome);
         Ok(())
     }
 
-    async fn write_chunks(&self, batch: &mut Batch<NewChunk>, outcome: &mut Outcome) -> anyhow::Result<()> {
+    async fn write_chunks(&self, batch: &mut Batch<NewChunk>, outcome: &mut Outcome) -> Result<(), Fault> {
         let batch = std::mem::take(batch);
         let done = self.store.import_chunks(self.namespace, &batch.rows).await?;
         outcome.chunks += tally(&batch.lines, &done, outcome);
@@ -164,7 +165,9 @@ fn tally(lines: &[u64], done: &[Imported], outcome: &mut Outcome) -> u64 {
             Imported::NoEnd { end } => outcome.problems.add(*line, format!("there is no entity {end}")),
             Imported::WrongDimension => {
                 written += 1;
-                outcome.problems.add(*line, "embedding: another length than the store's vectors; imported without it".to_owned());
+                outcome
+                    .problems
+                    .add(*line, "embedding: another length than the store's vectors; imported without it".to_owned());
             }
         }
     }

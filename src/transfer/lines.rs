@@ -6,10 +6,12 @@ use std::fs::File;
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::path::{Path, PathBuf};
 
-use anyhow::Context as _;
-use dream_core::failure::{Code, Failure};
+use dream_core::failure::Code;
 use half::f16;
 use serde::de::DeserializeOwned;
+
+use crate::exit::{Fault, OrFile as _};
+use crate::misfit::misfit;
 
 use super::format::{Kind, Unusable};
 
@@ -22,7 +24,7 @@ pub(crate) struct Vectors {
     /// Little-endian half-precision numbers.
     pub(crate) path: PathBuf,
     /// Numbers per vector.
-    pub(crate) dimension: usize,
+    pub(crate) dimension: u32,
     /// The model that made them.
     pub(crate) model: String,
 }
@@ -31,9 +33,12 @@ pub(crate) fn usable<T>(row: Result<T, Unusable>) -> Result<T, String> {
     row.map_err(|unusable| unusable.to_string())
 }
 
-/// What a line is; none for a line that is too long to be read.
-pub(crate) fn kind(text: Option<&str>) -> Result<&'static str, String> {
-    let text = text.ok_or_else(|| format!("longer than {LINE_BYTES_MAX} bytes"))?;
+/// A line's text, or why it cannot be read.
+pub(crate) type Text = Result<String, String>;
+
+/// What a line is.
+pub(crate) fn kind(text: &Text) -> Result<&'static str, String> {
+    let text = text.as_deref().map_err(Clone::clone)?;
     let kind: Kind = serde_json::from_str(text).map_err(|_| "no JSON object with a kind".to_owned())?;
     Ok(match kind.kind.as_str() {
         "entity" => "entity",
@@ -44,17 +49,15 @@ pub(crate) fn kind(text: Option<&str>) -> Result<&'static str, String> {
 }
 
 /// Reads a line. What is wrong is said by the path of its field, never by what stands there.
-pub(crate) fn parse<T: DeserializeOwned>(text: Option<&str>) -> Result<T, String> {
-    let mut deserializer = serde_json::Deserializer::from_str(text.unwrap_or_default());
+pub(crate) fn parse<T: DeserializeOwned>(text: &Text) -> Result<T, String> {
+    let mut deserializer = serde_json::Deserializer::from_str(text.as_deref().map_err(Clone::clone)?);
     serde_path_to_error::deserialize(&mut deserializer).map_err(|error| {
-        let inner = error.inner().to_string();
-        let quoted = |text: &str| text.split('`').nth(1).unwrap_or_default().to_owned();
-        if inner.starts_with("missing field") {
-            format!("{}: is missing", quoted(&inner))
-        } else if inner.starts_with("unknown field") {
+        // The name of a field that nobody knows may be a memory too.
+        let said = error.inner().to_string();
+        if said.starts_with("unknown field") {
             "a field is not known; docs/formats/import.md lists them".to_owned()
         } else {
-            format!("{}: a value of another kind is expected", error.path())
+            misfit(error.path(), &said)
         }
     })
 }
@@ -62,23 +65,24 @@ pub(crate) fn parse<T: DeserializeOwned>(text: Option<&str>) -> Result<T, String
 /// The lines of a file, one at a time.
 pub(crate) struct Lines {
     reader: BufReader<File>,
+    path: PathBuf,
     number: u64,
     /// Bytes read so far.
     pub(crate) bytes: u64,
 }
 
 impl Lines {
-    pub(crate) fn open(path: &Path) -> anyhow::Result<Self> {
-        let file = File::open(path).with_context(|| format!("{} cannot be read", path.display()))?;
-        Ok(Self { reader: BufReader::with_capacity(1 << 20, file), number: 0, bytes: 0 })
+    pub(crate) fn open(path: &Path) -> Result<Self, Fault> {
+        let file = File::open(path).or_file(path, "read")?;
+        Ok(Self { reader: BufReader::with_capacity(1 << 20, file), path: path.to_owned(), number: 0, bytes: 0 })
     }
 
     /// The next line that is not empty, with its number; no text if it is too long or not UTF-8.
-    pub(crate) fn next(&mut self) -> anyhow::Result<Option<(u64, Option<String>)>> {
+    pub(crate) fn next(&mut self) -> Result<Option<(u64, Text)>, Fault> {
         loop {
             let mut line = Vec::new();
             let limit = LINE_BYTES_MAX as u64 + 1;
-            let read = self.reader.by_ref().take(limit).read_until(b'\n', &mut line)?;
+            let read = self.reader.by_ref().take(limit).read_until(b'\n', &mut line).or_file(&self.path, "read")?;
             if read == 0 {
                 return Ok(None);
             }
@@ -86,18 +90,18 @@ impl Lines {
             self.bytes += read as u64;
             if line.len() > LINE_BYTES_MAX {
                 self.skip_rest()?;
-                return Ok(Some((self.number, None)));
+                return Ok(Some((self.number, Err(format!("longer than {LINE_BYTES_MAX} bytes")))));
             }
             if line.iter().all(u8::is_ascii_whitespace) {
                 continue;
             }
-            return Ok(Some((self.number, String::from_utf8(line).ok())));
+            return Ok(Some((self.number, String::from_utf8(line).map_err(|_| "no UTF-8 text".to_owned()))));
         }
     }
 
-    fn skip_rest(&mut self) -> anyhow::Result<()> {
+    fn skip_rest(&mut self) -> Result<(), Fault> {
         loop {
-            let buffer = self.reader.fill_buf()?;
+            let buffer = self.reader.fill_buf().or_file(&self.path, "read")?;
             let end = buffer.iter().position(|byte| *byte == b'\n');
             let used = end.map_or(buffer.len(), |end| end + 1);
             self.bytes += used as u64;
@@ -112,37 +116,41 @@ impl Lines {
 /// Vectors of a file, one at a time.
 pub(crate) struct Spool {
     reader: BufReader<File>,
+    path: PathBuf,
     bytes: Vec<u8>,
-    read: u64,
 }
 
 impl Spool {
-    pub(crate) fn open(vectors: &Vectors) -> anyhow::Result<Self> {
-        let file = File::open(&vectors.path).with_context(|| format!("{} cannot be read", vectors.path.display()))?;
-        let length = file.metadata()?.len();
-        let row = vectors.dimension as u64 * 2;
-        if row == 0 || !length.is_multiple_of(row) {
-            let message = format!("{} holds no whole vectors of dimension {}", vectors.path.display(), vectors.dimension);
-            return Err(Failure::new(Code::InvalidInput, message).into());
+    pub(crate) fn open(vectors: &Vectors) -> Result<Self, Fault> {
+        let file = File::open(&vectors.path).or_file(&vectors.path, "read")?;
+        let bytes = vec![0; vectors.dimension as usize * 2];
+        Ok(Self { reader: BufReader::with_capacity(1 << 20, file), path: vectors.path.clone(), bytes })
+    }
+
+    /// Refuses vectors that are not one for each entity of the lines, before anything is done with either.
+    pub(crate) fn check(vectors: &Vectors, lines: &Path) -> Result<(), Fault> {
+        let path = &vectors.path;
+        let bytes = std::fs::metadata(path).or_file(path, "read")?.len();
+        let per_vector = u64::from(vectors.dimension) * 2;
+        let refuse = |what: String| Err(Fault::new(Code::InvalidInput, format!("{} {what}", path.display())));
+        if !bytes.is_multiple_of(per_vector) {
+            return refuse(format!("holds no whole vectors of dimension {}", vectors.dimension));
         }
-        Ok(Self { reader: BufReader::with_capacity(1 << 20, file), bytes: vec![0; vectors.dimension * 2], read: 0 })
-    }
-
-    pub(crate) fn next(&mut self) -> anyhow::Result<Vec<f32>> {
-        self.reader.read_exact(&mut self.bytes).map_err(|_| {
-            let message = format!("there are only {} vectors, and more entities", self.read);
-            Failure::new(Code::InvalidInput, message)
-        })?;
-        self.read += 1;
-        let (numbers, _) = self.bytes.as_chunks::<2>();
-        Ok(numbers.iter().map(|number| f16::from_le_bytes(*number).to_f32()).collect())
-    }
-
-    pub(crate) fn close(mut self) -> anyhow::Result<()> {
-        if self.reader.fill_buf()?.is_empty() {
+        let mut entities = 0;
+        let mut lines = Lines::open(lines)?;
+        while let Some((_, text)) = lines.next()? {
+            entities += u64::from(kind(&text) == Ok("entity"));
+        }
+        let held = bytes / per_vector;
+        if held == entities {
             return Ok(());
         }
-        let message = format!("there are more vectors than the {} entities", self.read);
-        Err(Failure::new(Code::InvalidInput, message).into())
+        refuse(format!("holds {held} vectors of dimension {}, and there are {entities} entities", vectors.dimension))
+    }
+
+    pub(crate) fn next(&mut self) -> Result<Vec<f32>, Fault> {
+        self.reader.read_exact(&mut self.bytes).or_file(&self.path, "read")?;
+        let (numbers, _) = self.bytes.as_chunks::<2>();
+        Ok(numbers.iter().map(|number| f16::from_le_bytes(*number).to_f32()).collect())
     }
 }

@@ -1,8 +1,8 @@
 //! Memory text planted in every text column appears in no history, log or error, whatever fails.
 
+use prost::Message as _;
 use serde_json::{Value, json};
 use temporalio_client::{WorkflowFetchHistoryOptions, WorkflowListOptions};
-use prost::Message as _;
 
 use crate::lab::{Lab, input, result};
 use crate::support::world::World;
@@ -33,7 +33,9 @@ fn planted() -> String {
 async fn the_canary_is_seen_nowhere_whatever_fails() {
     let embedder = wiremock::MockServer::start().await;
     wiremock::Mock::given(wiremock::matchers::any())
-        .respond_with(|request: &wiremock::Request| wiremock::ResponseTemplate::new(400).set_body_bytes(request.body.clone()))
+        .respond_with(|request: &wiremock::Request| {
+            wiremock::ResponseTemplate::new(400).set_body_bytes(request.body.clone())
+        })
         .mount(&embedder)
         .await;
     let mut lab = Lab::with(&planted()).await;
@@ -58,7 +60,10 @@ async fn the_canary_is_seen_nowhere_whatever_fails() {
         .unwrap();
     sqlx::query("DELETE FROM dream.verdict").execute(&mut database).await.unwrap();
     let failing = lab.start(input(json!({ "mode": "apply" }))).await;
-    match tokio::time::timeout(crate::lab::PATIENCE, result(&failing)).await.expect("the run ends although every op fails") {
+    match tokio::time::timeout(crate::lab::PATIENCE, result(&failing))
+        .await
+        .expect("the run ends although every op fails")
+    {
         Ok(reported) => assert!(reported.ops["failed"] > 10, "{:?}", reported.ops),
         Err(error) => said.push_str(&format!("{error:?}")),
     }

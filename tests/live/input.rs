@@ -82,7 +82,10 @@ async fn a_bad_start_ends_at_once_and_says_why() {
                 Ok(_) => assert!(is_lax, "{workflow} took bad input {at}"),
                 Err(error) => {
                     let error = format!("{error:?}");
-                    assert!(error.contains("InvalidInput") || error.contains("NotFound"), "{workflow}, bad input {at}: {error}");
+                    assert!(
+                        error.contains("InvalidInput") || error.contains("NotFound"),
+                        "{workflow}, bad input {at}: {error}"
+                    );
                     assert!(!error.contains("CANARY"), "{workflow}, bad input {at}: {error}");
                 }
             }

@@ -45,7 +45,8 @@ impl Calm {
 }
 
 fn completed(events: &[temporalio_common::protos::temporal::api::history::v1::HistoryEvent]) -> usize {
-    let is_completed = |attributes: &Attributes| matches!(attributes, Attributes::ActivityTaskCompletedEventAttributes(_));
+    let is_completed =
+        |attributes: &Attributes| matches!(attributes, Attributes::ActivityTaskCompletedEventAttributes(_));
     events.iter().filter(|event| event.attributes.as_ref().is_some_and(is_completed)).count()
 }
 

@@ -105,7 +105,12 @@ impl Lab {
     }
 
     /// Waits until a run reaches a phase, and answers where it is.
-    pub async fn reach(&self, handle: &WorkflowHandle<Client, Dream>, what: &str, is_there: impl Fn(&ProgressView) -> bool) -> ProgressView {
+    pub async fn reach(
+        &self,
+        handle: &WorkflowHandle<Client, Dream>,
+        what: &str,
+        is_there: impl Fn(&ProgressView) -> bool,
+    ) -> ProgressView {
         let begun = Instant::now();
         loop {
             if let Ok(view) = handle.query(Dream::progress, (), WorkflowQueryOptions::default()).await
@@ -146,7 +151,8 @@ pub async fn client() -> Client {
 
 /// A variable that `tests/services env` sets.
 pub fn variable(name: &str) -> String {
-    std::env::var(name).unwrap_or_else(|_| panic!("{name} is not set; run tests/run, or: eval \"$(tests/services env)\""))
+    std::env::var(name)
+        .unwrap_or_else(|_| panic!("{name} is not set; run tests/run, or: eval \"$(tests/services env)\""))
 }
 
 /// Waits for something that comes soon.
@@ -182,7 +188,8 @@ impl Worker {
 
     /// Sends a signal.
     pub fn signal(&self, name: &str) {
-        let sent = std::process::Command::new("kill").args([&format!("-{name}"), &self.child.id().to_string()]).status();
+        let sent =
+            std::process::Command::new("kill").args([&format!("-{name}"), &self.child.id().to_string()]).status();
         assert!(sent.unwrap().success());
     }
 

@@ -34,13 +34,16 @@ async fn a_plan_is_approved_by_its_hash_and_what_was_rejected_does_not_come_back
     assert!(free, "a review holds no lease");
 
     let ops = lab.program.ops("default", &view.run_id);
-    let merges: Vec<&serde_json::Value> =
-        ops.iter().filter(|op| op["draft"]["kind"] == "vectorcypher_dedupe_entities" && op["state"] == "sealed").collect();
+    let merges: Vec<&serde_json::Value> = ops
+        .iter()
+        .filter(|op| op["draft"]["kind"] == "vectorcypher_dedupe_entities" && op["state"] == "sealed")
+        .collect();
     let rejected = merges[0]["draft"]["intent"].clone();
     let place = merges[0]["seq"].to_string();
     lab.program.run(&["review", &view.run_id, "--reject", &place]).expect(0);
 
-    let update = |hash: &str| handle.execute_update(Dream::approve, word(hash), WorkflowExecuteUpdateOptions::default());
+    let update =
+        |hash: &str| handle.execute_update(Dream::approve, word(hash), WorkflowExecuteUpdateOptions::default());
     let refused = update("0000").await.unwrap_err();
     assert!(format!("{refused:?}").contains("another plan"), "{refused:?}");
     assert_eq!(update(&hash).await.unwrap().outcome, "recorded");
@@ -96,7 +99,8 @@ async fn pause_holds_a_run_within_a_second_and_unpause_lets_it_go_on() {
     let _worker = lab.worker(&[]);
     let handle = lab.start(input(json!({ "mode": "apply" }))).await;
     lab.reach(&handle, "the run applies", |view| view.phase == "applying").await;
-    let done = handle.execute_update(Dream::pause, pause_word(), WorkflowExecuteUpdateOptions::default()).await.unwrap();
+    let done =
+        handle.execute_update(Dream::pause, pause_word(), WorkflowExecuteUpdateOptions::default()).await.unwrap();
     assert_eq!(done.outcome, "recorded");
     let view = lab.reach(&handle, "the run pauses", |view| view.waiting_for.as_deref() == Some("pause")).await;
     assert!(view.ops_done < view.ops_total, "{view:?}");

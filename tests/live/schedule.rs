@@ -43,11 +43,13 @@ async fn every_namespace_of_a_store_dreams_and_one_that_fails_stops_no_other() {
     for namespace in &others {
         lab.program.import(STORE, namespace, &World::new(20).lines().replace("-5", "-6"));
     }
-    sqlx::query("UPDATE memory_namespaces SET config_overrides = '{\"read_only\": true}' WHERE namespace_id = $1::uuid")
-        .bind(&others[0])
-        .execute(&mut lab.database().await)
-        .await
-        .unwrap();
+    sqlx::query(
+        "UPDATE memory_namespaces SET config_overrides = '{\"read_only\": true}' WHERE namespace_id = $1::uuid",
+    )
+    .bind(&others[0])
+    .execute(&mut lab.database().await)
+    .await
+    .unwrap();
     let _worker = lab.worker(&[]);
     let done = outcome!(lab, DreamAll::run, call(json!({ "mode": "apply" })));
     assert_eq!(done, json!({ "completed": 3, "DreamForbiddenOpError": 1 }));

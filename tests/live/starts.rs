@@ -22,11 +22,13 @@ async fn starts_by_schedule_and_by_hand_under_both_ids_of_a_namespace_are_one_ru
 
     let action =
         ScheduleAction::start_workflow(StartDream::run, Lenient::Ok(by_row_id.clone()), lab.queue.clone(), "nightly");
-    let options = CreateScheduleOptions::builder().action(action).spec(ScheduleSpec::default()).trigger_immediately(true);
+    let options =
+        CreateScheduleOptions::builder().action(action).spec(ScheduleSpec::default()).trigger_immediately(true);
     let nightly = lab.client.create_schedule(lab.queue.clone(), options.build());
     let (nightly, first, second) = tokio::join!(nightly, lab.start(by_stable_id), lab.start(by_row_id));
     let (first, second) = tokio::join!(result(&first), result(&second));
-    let refusals: Vec<String> = [&first, &second].into_iter().filter_map(|end| end.as_ref().err()).map(describe).collect();
+    let refusals: Vec<String> =
+        [&first, &second].into_iter().filter_map(|end| end.as_ref().err()).map(describe).collect();
     assert!(refusals.iter().all(|refusal| refusal.contains("DreamLockUnavailable")), "{refusals:?}");
 
     let runs = eventually("the scheduled start is settled", || {
@@ -61,7 +63,8 @@ async fn a_worker_that_sleeps_past_its_lease_writes_nothing_when_it_wakes() {
     let reported = result(&handle).await.unwrap();
     let after = lab.content();
     assert_eq!(timeless(&after), timeless(&calm.content()), "the run was carried out once");
-    let epochs: i64 = sqlx::query_scalar("SELECT max(epoch) FROM dream.lease").fetch_one(&mut lab.database().await).await.unwrap();
+    let epochs: i64 =
+        sqlx::query_scalar("SELECT max(epoch) FROM dream.lease").fetch_one(&mut lab.database().await).await.unwrap();
     assert!(epochs >= 2, "somebody else took the lease");
 
     sleeper.signal("CONT");

@@ -46,7 +46,9 @@ async fn a_worker_that_is_told_to_stop_ends_its_groups_and_another_goes_on_at_on
     let _second = lab.worker(&[]);
     let reported = result(&handle).await.unwrap();
     assert_eq!(reported.state.to_string(), "completed");
-    let takeovers: i64 =
-        sqlx::query_scalar("SELECT count(*) FROM dream.op WHERE state = 'sealed'").fetch_one(&mut lab.database().await).await.unwrap();
+    let takeovers: i64 = sqlx::query_scalar("SELECT count(*) FROM dream.op WHERE state = 'sealed'")
+        .fetch_one(&mut lab.database().await)
+        .await
+        .unwrap();
     assert_eq!(takeovers, 0, "nothing is left");
 }

@@ -30,12 +30,8 @@ fn a_run_that_is_killed_again_and_again_ends_like_one_that_was_left_alone() {
         let status = program.run(&["status", RUN, "--store", &store, "--json"]).json();
         assert_eq!(status["run"]["state"], "completed", "seed {seed}");
         assert_eq!(timeless(&program.content(&store, NAMESPACE)), expected, "seed {seed}");
-        let applied: u64 = status["ops"]
-            .as_object()
-            .unwrap()
-            .values()
-            .map(|states| states["applied"].as_u64().unwrap_or(0))
-            .sum();
+        let applied: u64 =
+            status["ops"].as_object().unwrap().values().map(|states| states["applied"].as_u64().unwrap_or(0)).sum();
         assert_eq!(applied, count(&calm, "applied"), "seed {seed}: no op twice, none lost");
         program.run(&["undo", "--run", RUN, "--store", &store]).expect(0);
     }

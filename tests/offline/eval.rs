@@ -37,7 +37,10 @@ fn a_table_is_measured_over_its_final_clusters() {
     let answer = eval_table(&[]).expect(5);
     assert!(answer.stderr.contains("line 18: a name and a type are expected"), "{}", answer.stderr);
     let figures = answer.json();
-    check(&figures, &[("records", 15.0), ("true_pairs", 4.0), ("merged_pairs", 3.0), ("precision", 1.0), ("recall", 0.75)]);
+    check(
+        &figures,
+        &[("records", 15.0), ("true_pairs", 4.0), ("merged_pairs", 3.0), ("precision", 1.0), ("recall", 0.75)],
+    );
     // Two Georgias stay two; of the pairs that stay two a person sees why.
     check(&figures, &[("f1", 0.8571), ("homograph_split_rate", 1.0)]);
     check(&figures["kept_apart"], &[("vetoed", 3.0), ("unsupported", 1.0)]);
@@ -93,7 +96,8 @@ fn the_configured_threshold_is_the_one_that_is_measured_with() {
         .collect();
     let (file, truth) = (program.path("two.jsonl"), program.path("two.tsv"));
     std::fs::write(&file, lines.join("\n")).unwrap();
-    std::fs::write(&truth, "48140776-f36b-40e5-8e98-a60e4a594571\ta\n48140776-f36b-40e5-8e98-a60e4a594572\ta\n").unwrap();
+    std::fs::write(&truth, "48140776-f36b-40e5-8e98-a60e4a594571\ta\n48140776-f36b-40e5-8e98-a60e4a594572\ta\n")
+        .unwrap();
     for (threshold, code) in [("0.90", 0), ("0.99", 7)] {
         let mut program = Program::bare();
         program.set("KHORA_DREAM_DEDUPE_ENTITIES_DEFAULT_THRESHOLD", threshold);
@@ -114,10 +118,14 @@ fn two_tables_are_measured_by_the_pairs_between_them() {
         std::fs::write(program.path(name), text).unwrap();
     }
     let run = |pairs: &str| {
-        let base = ["eval", "dedupe", "one.csv", "--also", "two.csv", "--delimiter", "%", "--id", "id", "--name", "title"];
+        let base =
+            ["eval", "dedupe", "one.csv", "--also", "two.csv", "--delimiter", "%", "--id", "id", "--name", "title"];
         program.run(&[&base[..], &["--fixed-type", "PAPER", "--json", "--pairs", pairs]].concat())
     };
-    check(&run("pairs.csv").expect(0).json(), &[("records", 4.0), ("true_pairs", 1.0), ("precision", 1.0), ("recall", 1.0)]);
+    check(
+        &run("pairs.csv").expect(0).json(),
+        &[("records", 4.0), ("true_pairs", 1.0), ("precision", 1.0), ("recall", 1.0)],
+    );
     assert!(run("wrong.csv").expect(1).stderr.contains("row 1: expected an id of each table"));
 }
 

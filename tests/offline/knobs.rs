@@ -107,10 +107,9 @@ fn each_knob_of_the_orphan_report_changes_its_candidates() {
     for chunk in &mut world.chunks {
         chunk["last_accessed_at"] = "2026-06-01T00:00:00Z".into();
     }
-    for (knob, low, high) in [
-        ("KHORA_DREAM_ORPHAN_PR_PERCENTILE_THRESHOLD", "5", "90"),
-        ("KHORA_DREAM_ORPHAN_RECALL_DAYS", "1", "20000"),
-    ] {
+    for (knob, low, high) in
+        [("KHORA_DREAM_ORPHAN_PR_PERCENTILE_THRESHOLD", "5", "90"), ("KHORA_DREAM_ORPHAN_RECALL_DAYS", "1", "20000")]
+    {
         let mut program = Program::new();
         program.import("a.db", NAMESPACE, &world.lines());
         program.set("KHORA_DREAM_ORPHAN_PR_PERCENTILE_THRESHOLD", "90");

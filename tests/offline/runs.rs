@@ -63,8 +63,7 @@ fn a_sealed_plan_is_carried_out_and_another_one_is_refused() {
     program.import("a.db", NAMESPACE, &World::new(100).lines());
     let dry = program.dream("a.db", NAMESPACE, &[]);
     let other = "0".repeat(64);
-    let arguments =
-        ["run", "graph", "--namespace", NAMESPACE, "--store", "a.db", "--on", "local", "--mode", "apply"];
+    let arguments = ["run", "graph", "--namespace", NAMESPACE, "--store", "a.db", "--on", "local", "--mode", "apply"];
     let refused = program.run(&[&arguments[..], &["--expected-plan-hash", &other]].concat()).expect(4);
     assert!(refused.stderr.contains("DreamPlanChanged"), "{}", refused.stderr);
     let hash = dry["plan_hash"].as_str().unwrap();
@@ -80,11 +79,23 @@ fn a_sealed_plan_is_carried_out_and_another_one_is_refused() {
 fn runs_that_start_together_never_overlap() {
     let program = Program::new();
     program.import("a.db", NAMESPACE, &World::new(400).lines());
-    let row_id = program.run(&["namespaces", "--store", "a.db", "--json"]).json()[0]["row_id"].as_str().unwrap().to_owned();
+    let row_id =
+        program.run(&["namespaces", "--store", "a.db", "--json"]).json()[0]["row_id"].as_str().unwrap().to_owned();
     let children: Vec<_> = (0..6)
         .map(|number| {
             let namespace = if number % 2 == 0 { NAMESPACE } else { row_id.as_str() };
-            program.start(&["run", "graph", "--namespace", namespace, "--store", "a.db", "--on", "local", "--mode", "apply"])
+            program.start(&[
+                "run",
+                "graph",
+                "--namespace",
+                namespace,
+                "--store",
+                "a.db",
+                "--on",
+                "local",
+                "--mode",
+                "apply",
+            ])
         })
         .collect();
     let mut refused = 0;
@@ -103,10 +114,8 @@ fn runs_that_start_together_never_overlap() {
     let runs = program.run(&["history", "--store", "a.db", "--json"]).json();
     let runs = runs.as_array().unwrap();
     assert_eq!(runs.len() + refused, 6);
-    let mut spans: Vec<(&str, &str)> = runs
-        .iter()
-        .map(|run| (run["started_at"].as_str().unwrap(), run["finished_at"].as_str().unwrap()))
-        .collect();
+    let mut spans: Vec<(&str, &str)> =
+        runs.iter().map(|run| (run["started_at"].as_str().unwrap(), run["finished_at"].as_str().unwrap())).collect();
     spans.sort_unstable();
     assert!(spans.windows(2).all(|pair| pair[0].1 <= pair[1].0), "{spans:?}");
 }
@@ -146,7 +155,10 @@ fn bad_input_is_named_by_its_field_and_never_repeated() {
         (&["--namespace", "canary-namespace"], "namespace: expected a UUID"),
         (&["--namespace", "22222222-2222-4222-8222-222222222222"], "no active namespace"),
         (&["--namespace", NAMESPACE, "--ops", "dream_reabsorb,canary-op"], "ops: entry 2"),
-        (&["--namespace", NAMESPACE, "--since", "2026-02-02T00:00:00Z", "--until", "2026-02-01T00:00:00Z"], "since must lie before until"),
+        (
+            &["--namespace", NAMESPACE, "--since", "2026-02-02T00:00:00Z", "--until", "2026-02-01T00:00:00Z"],
+            "since must lie before until",
+        ),
         (&["--namespace", NAMESPACE, "--plan-of", NAMESPACE], "no run has the id"),
     ];
     for (arguments, expected) in cases {

@@ -63,9 +63,20 @@ fn no_function_is_longer_than_a_screen() {
         for (number, line) in text.lines().enumerate() {
             let indent = line.len() - line.trim_start().len();
             let code = line.trim_start();
-            let is_function = ["fn ", "pub fn ", "async fn ", "pub async fn ", "pub(crate) fn ", "pub(crate) async fn ", "pub(super) fn ", "pub(super) async fn ", "const fn ", "pub const fn "]
-                .iter()
-                .any(|start| code.starts_with(start));
+            let is_function = [
+                "fn ",
+                "pub fn ",
+                "async fn ",
+                "pub async fn ",
+                "pub(crate) fn ",
+                "pub(crate) async fn ",
+                "pub(super) fn ",
+                "pub(super) async fn ",
+                "const fn ",
+                "pub const fn ",
+            ]
+            .iter()
+            .any(|start| code.starts_with(start));
             if is_function && !code.ends_with(';') {
                 open.push((indent, number, code.chars().take(60).collect()));
             }
@@ -125,13 +136,15 @@ fn every_statement_names_its_file_and_its_columns() {
         if !text.starts_with(&own) {
             wrong.push(format!("{file}: the first line must be {own}"));
         }
-        let code: String = text.lines().filter(|line| !line.trim_start().starts_with("--")).collect::<Vec<_>>().join("\n");
+        let code: String =
+            text.lines().filter(|line| !line.trim_start().starts_with("--")).collect::<Vec<_>>().join("\n");
         if code.contains("select *") && !code.contains("select * from (") {
             wrong.push(format!("{file}: select *"));
         }
         for (at, _) in code.match_indices("insert into ") {
             let rest = &code[at + "insert into ".len()..];
-            let after_name = rest.trim_start_matches(|c: char| c.is_alphanumeric() || c == '_' || c == '.').trim_start();
+            let after_name =
+                rest.trim_start_matches(|c: char| c.is_alphanumeric() || c == '_' || c == '.').trim_start();
             if !after_name.starts_with('(') {
                 wrong.push(format!("{file}: an insert without its columns"));
             }
@@ -156,8 +169,24 @@ fn every_code_has_its_page_and_every_page_its_code() {
 
 /// Packages that a package of ours must not depend on, by the rule that forbids it.
 const FORBIDDEN: &[(&str, &[&str])] = &[
-    ("dream-core", &["tokio", "sqlx", "tonic", "neo4rs", "reqwest", "rand", "temporalio-sdk", "temporalio-workflow", "dream-ports"]),
-    ("dream-workflows", &["tokio", "sqlx", "tonic", "neo4rs", "reqwest", "temporalio-sdk", "dream-ports", "dream-activities"]),
+    (
+        "dream-core",
+        &[
+            "tokio",
+            "sqlx",
+            "tonic",
+            "neo4rs",
+            "reqwest",
+            "rand",
+            "temporalio-sdk",
+            "temporalio-workflow",
+            "dream-ports",
+        ],
+    ),
+    (
+        "dream-workflows",
+        &["tokio", "sqlx", "tonic", "neo4rs", "reqwest", "temporalio-sdk", "dream-ports", "dream-activities"],
+    ),
     ("dream-ports", &["sqlx", "tokio", "temporalio-sdk", "dream-workflows"]),
     ("dream-activities", &["sqlx", "tonic", "clap", "dream-store-pg", "dream-store-sqlite"]),
     ("dream-store-pg", &["temporalio-sdk", "dream-store-sqlite", "dream-workflows", "dream-activities"]),
@@ -181,7 +210,8 @@ fn no_package_depends_on_what_lies_across_its_line() {
         depends.insert(package["name"].as_str().unwrap().to_owned(), names);
     }
     for (package, forbidden) in FORBIDDEN {
-        let crossing: Vec<&String> = depends[*package].iter().filter(|name| forbidden.contains(&name.as_str())).collect();
+        let crossing: Vec<&String> =
+            depends[*package].iter().filter(|name| forbidden.contains(&name.as_str())).collect();
         assert!(crossing.is_empty(), "{package} depends on {crossing:?}");
     }
 }
@@ -196,7 +226,22 @@ fn the_pure_side_names_no_clock_no_chance_and_no_io() {
         }
         let text = fs::read_to_string(&path).unwrap();
         for (number, line) in text.lines().enumerate().filter(|(_, line)| !line.trim_start().starts_with("//")) {
-            for word in ["sqlx", "neo4rs", "reqwest", "tokio::", "SystemTime", "Instant::", "HashMap", "HashSet", "std::fs", "std::env", "std::net", "std::thread", "now_v7", "new_v4"] {
+            for word in [
+                "sqlx",
+                "neo4rs",
+                "reqwest",
+                "tokio::",
+                "SystemTime",
+                "Instant::",
+                "HashMap",
+                "HashSet",
+                "std::fs",
+                "std::env",
+                "std::net",
+                "std::thread",
+                "now_v7",
+                "new_v4",
+            ] {
                 if line.contains(word) {
                     crossing.push(format!("{file}:{}: {word}", number + 1));
                 }
@@ -212,7 +257,10 @@ fn only_one_file_prints() {
         .iter()
         .filter(|path| {
             let file = name(path);
-            !file.starts_with("tests/") && !file.contains("/tests/") && !file.contains("/examples/") && file != "src/term.rs"
+            !file.starts_with("tests/")
+                && !file.contains("/tests/")
+                && !file.contains("/examples/")
+                && file != "src/term.rs"
         })
         .filter(|path| {
             let text = fs::read_to_string(path).unwrap();

@@ -26,17 +26,31 @@ fn a_bad_line_is_named_by_its_number_and_its_neighbours_are_imported() {
     lines.insert(2, String::new());
     lines.insert(3, "42".to_owned());
     lines.push(r#"{"kind": "entity", "id": "48140776-f36b-40e5-8e98-a60e4a594578", "name": "x\u0000y"}"#.to_owned());
-    lines.push(r#"{"kind": "entity", "id": "48140776-f36b-40e5-8e98-a60e4a594579", "name": "x", "mention_count": "many"}"#.to_owned());
+    lines.push(
+        r#"{"kind": "entity", "id": "48140776-f36b-40e5-8e98-a60e4a594579", "name": "x", "mention_count": "many"}"#
+            .to_owned(),
+    );
     lines.push(r#"{"kind": "dream"}"#.to_owned());
-    lines.push(r#"{"kind": "entity", "id": "48140776-f36b-40e5-8e98-a60e4a594570", "name": "z", "canary": 1}"#.to_owned());
-    lines.push(format!(r#"{{"kind": "relationship", "id": "{}", "source_entity_id": "{}", "target_entity_id": "{}"}}"#, id("edge", 9), id("entity", 0), id("nobody", 0)));
+    lines.push(
+        r#"{"kind": "entity", "id": "48140776-f36b-40e5-8e98-a60e4a594570", "name": "z", "canary": 1}"#.to_owned(),
+    );
+    lines.push(format!(
+        r#"{{"kind": "relationship", "id": "{}", "source_entity_id": "{}", "target_entity_id": "{}"}}"#,
+        id("edge", 9),
+        id("entity", 0),
+        id("nobody", 0)
+    ));
     let file = program.path("bad.jsonl");
     std::fs::write(&file, lines.join("\n")).unwrap();
     program.run(&["migrate", "--realm", "graph", "--store", "a.db"]).expect(0);
     let answer = program
         .run(&["import", "graph", file.to_str().unwrap(), "--namespace", NAMESPACE, "--store", "a.db"])
         .expect(5);
-    assert!(answer.stdout.contains(&format!("imported {good} entities, 0 relationships, 0 chunks")), "{}", answer.stdout);
+    assert!(
+        answer.stdout.contains(&format!("imported {good} entities, 0 relationships, 0 chunks")),
+        "{}",
+        answer.stdout
+    );
     let last = good + 3;
     for expected in [
         "line 2, 4: no JSON object".to_owned(),
@@ -93,8 +107,19 @@ fn vectors_of_a_file_of_their_own_stand_in_the_order_of_the_entity_lines() {
     program.run(&["migrate", "--realm", "graph", "--store", "a.db"]).expect(0);
     let import = |vectors: &std::path::Path, store: &str| {
         program.run(&[
-            "import", "graph", lines.to_str().unwrap(), "--namespace", NAMESPACE, "--store", store, "--embeddings",
-            vectors.to_str().unwrap(), "--dimension", "16", "--model", "test-16",
+            "import",
+            "graph",
+            lines.to_str().unwrap(),
+            "--namespace",
+            NAMESPACE,
+            "--store",
+            store,
+            "--embeddings",
+            vectors.to_str().unwrap(),
+            "--dimension",
+            "16",
+            "--model",
+            "test-16",
         ])
     };
     import(&vectors, "a.db").expect(0);

@@ -50,11 +50,16 @@ fn an_op_goes_with_those_of_its_run_that_depend_on_it() {
     row["name"] = name(0).replace(' ', "-").into();
     program.import("a.db", NAMESPACE, &world.lines());
     let before = program.content("a.db", NAMESPACE);
-    let applied = program.dream("a.db", NAMESPACE, &["--mode", "apply", "--ops", "vectorcypher_dedupe_entities,vectorcypher_centroid_recompute"]);
+    let applied = program.dream(
+        "a.db",
+        NAMESPACE,
+        &["--mode", "apply", "--ops", "vectorcypher_dedupe_entities,vectorcypher_centroid_recompute"],
+    );
     let ops = program.ops("a.db", &run_id(&applied));
     let of = |kind: &str| ops.iter().filter(|op| op["draft"]["kind"] == kind && op["state"] == "applied").count();
     assert_eq!(of("vectorcypher_centroid_recompute"), 1, "{ops:?}");
-    for op in ops.iter().filter(|op| op["draft"]["kind"] == "vectorcypher_dedupe_entities" && op["state"] == "applied") {
+    for op in ops.iter().filter(|op| op["draft"]["kind"] == "vectorcypher_dedupe_entities" && op["state"] == "applied")
+    {
         program.run(&["undo", "--op", op["op_id"].as_str().unwrap(), "--store", "a.db"]).expect(0);
     }
     assert_eq!(program.content("a.db", NAMESPACE), before);

@@ -72,7 +72,9 @@ impl Program {
         command.args(arguments).current_dir(self.folder.path()).stdin(Stdio::null());
         // Nothing of the developer's own configuration may reach the tests.
         let inherited = std::env::vars().filter(|(name, _)| {
-            name.starts_with("KHORA_DREAM_") || name.starts_with("TEMPORAL_") || name.starts_with("DREAM_") && name != "DREAM_TEST_RUN"
+            name.starts_with("KHORA_DREAM_")
+                || name.starts_with("TEMPORAL_")
+                || name.starts_with("DREAM_") && name != "DREAM_TEST_RUN"
         });
         for (name, _) in inherited {
             command.env_remove(name);
@@ -114,8 +116,7 @@ impl Program {
 
     /// Dreams over a namespace with the local engine, and answers the report as JSON.
     pub fn dream(&self, store: &str, namespace: &str, more: &[&str]) -> Value {
-        let mut arguments =
-            vec!["run", "graph", "--namespace", namespace, "--store", store, "--on", "local", "--json"];
+        let mut arguments = vec!["run", "graph", "--namespace", namespace, "--store", store, "--on", "local", "--json"];
         arguments.extend(more);
         self.run(&arguments).expect(0).json()
     }

@@ -15,7 +15,8 @@ pub fn id(kind: &str, number: usize) -> Uuid {
 }
 
 /// Syllables of names; no two of the words made of them are one slip apart.
-const SYLLABLES: [&str; 12] = ["bar", "dolm", "fenk", "gosh", "hulv", "jant", "kips", "lorr", "mexu", "nyck", "puzo", "quie"];
+const SYLLABLES: [&str; 12] =
+    ["bar", "dolm", "fenk", "gosh", "hulv", "jant", "kips", "lorr", "mexu", "nyck", "puzo", "quie"];
 
 /// A name of two words that no other number has.
 pub fn name(number: usize) -> String {

@@ -13,13 +13,12 @@ use dream_core::run::{DreamInput, InvalidInput};
 use futures::FutureExt as _;
 use temporalio_macros::{workflow, workflow_methods};
 use temporalio_workflow::{
-    ContinueAsNewOptions, SyncWorkflowContext, WorkflowContext, WorkflowContextView, WorkflowResult, WorkflowTermination,
+    ContinueAsNewOptions, SyncWorkflowContext, WorkflowContext, WorkflowContextView, WorkflowResult,
+    WorkflowTermination,
 };
 
 use crate::activities::DreamActivities;
-use crate::contract::{
-    Begin, PauseWord, PlanWord, ProgressView, Reported, RequestCall, RequestDone, RunRef,
-};
+use crate::contract::{Begin, PauseWord, PlanWord, ProgressView, Reported, RequestCall, RequestDone, RunRef};
 use crate::lenient::Lenient;
 use crate::policy;
 use crate::steps::{Progress, StepError, WaitFor};
@@ -198,10 +197,7 @@ impl Dream {
 
     /// Whether a signal is heeded. One that cannot be read, or comes at the wrong time, is counted and left: unlike an
     /// update it has nobody to answer to.
-    fn heed(
-        ctx: &WorkflowContext<Self>,
-        check: impl Fn(&Self) -> Result<(), Box<dyn Error + Send + Sync>>,
-    ) -> bool {
+    fn heed(ctx: &WorkflowContext<Self>, check: impl Fn(&Self) -> Result<(), Box<dyn Error + Send + Sync>>) -> bool {
         let is_heeded = ctx.state(|dream| check(dream).is_ok());
         if !is_heeded {
             ctx.state_mut(|dream| dream.view.signals_ignored += 1);

@@ -10,8 +10,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_path_to_error::{Path, Segment};
 use temporalio_common::data_converters::{
-    GenericPayloadConverter, PayloadConversionError, SerializationContext, TemporalDeserializable,
-    TemporalSerializable,
+    GenericPayloadConverter, PayloadConversionError, SerializationContext, TemporalDeserializable, TemporalSerializable,
 };
 use temporalio_common::protos::temporal::api::common::v1::Payload;
 
@@ -112,7 +111,8 @@ const FIELDS: &[&str] = &[
 /// Reads a value, or says what is wrong with it.
 fn read<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, String> {
     let mut json = serde_json::Deserializer::from_slice(bytes);
-    let value = serde_path_to_error::deserialize(&mut json).map_err(|error| advice(error.inner(), Some(error.path())))?;
+    let value =
+        serde_path_to_error::deserialize(&mut json).map_err(|error| advice(error.inner(), Some(error.path())))?;
     json.end().map_err(|error| advice(&error, None))?;
     Ok(value)
 }
@@ -207,7 +207,10 @@ mod tests {
             (r#"{"namespace": "x", "scope": {"entity_ids": ["secret"]}}"#, "field scope.entity_ids[0]:"),
             (r#"{"namespace": "x", "ops": [1]}"#, "field ops[0]:"),
             (r#"{"namespace": "x", "resume_from": "secret"}"#, "field resume_from:"),
-            (r#"{"namespace": "x", "expertise": {"entity_types": [{"secret": 1}]}}"#, "field expertise.entity_types[0]:"),
+            (
+                r#"{"namespace": "x", "expertise": {"entity_types": [{"secret": 1}]}}"#,
+                "field expertise.entity_types[0]:",
+            ),
         ] {
             let advice = advice_of(json);
             assert!(advice.contains(expected), "{json}: {advice}");

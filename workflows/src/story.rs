@@ -135,7 +135,10 @@ async fn carry_out<S: Steps>(steps: &mut S, run: &RunRef, sealed: Sealed) -> Res
                 }
             }
             Some(Halt::Stopped { by }) => {
-                return Err(failed(Code::ApplyDisabled, format!("the kill switch was set by {by} while the run applied")));
+                return Err(failed(
+                    Code::ApplyDisabled,
+                    format!("the kill switch was set by {by} while the run applied"),
+                ));
             }
             Some(Halt::TargetBusy { by }) => {
                 waits += 1;

@@ -9,8 +9,7 @@ use temporalio_workflow::{MemoValue, TimerOptions, WorkflowCancellationToken, Wo
 
 use crate::activities::DreamActivities;
 use crate::contract::{
-    Applied, ApplyStretch, Begin, Begun, Look, Part, PartDone, Report, Reported, RunRef, Sealed, SettleReview,
-    Stretch,
+    Applied, ApplyStretch, Begin, Begun, Look, Part, PartDone, Report, Reported, RunRef, Sealed, SettleReview, Stretch,
 };
 use crate::dream::Dream;
 use crate::policy;
@@ -165,12 +164,14 @@ impl Steps for Telling {
             .build();
         let mut timer = self.context.timer(options);
         let waiter = self.context.clone();
-        let mut woken = std::pin::pin!(waiter.wait_condition_with_options(
-            |dream| may_wake && dream.is_woken,
-            temporalio_workflow::WaitConditionOptions::builder()
-                .cancellation_token(WorkflowCancellationToken::new())
-                .build(),
-        ));
+        let mut woken = std::pin::pin!(
+            waiter.wait_condition_with_options(
+                |dream| may_wake && dream.is_woken,
+                temporalio_workflow::WaitConditionOptions::builder()
+                    .cancellation_token(WorkflowCancellationToken::new())
+                    .build(),
+            )
+        );
         temporalio_workflow::select! {
             _ = woken => {}
             _ = timer => {}

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use async_trait::async_trait;
-use dream_core::clock::Moment;
 use dream_core::change::RowKey;
+use dream_core::clock::Moment;
 use dream_core::id::{ContentKey, NamespaceId, OpId, RunId};
 use dream_core::op::{Draft, Op, OpKind, OpState};
 use dream_core::plan::{Plan, PlanHash};

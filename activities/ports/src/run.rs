@@ -337,8 +337,13 @@ pub trait RunStore: Send + Sync {
     async fn renew(&self, fence: &Fence) -> Result<(), StoreError>;
 
     /// Gives the lease back and leaves the run open, waiting for something.
-    async fn park(&self, fence: &Fence, state: RunState, waiting_for: &str, until: Option<Moment>)
-    -> Result<(), StoreError>;
+    async fn park(
+        &self,
+        fence: &Fence,
+        state: RunState,
+        waiting_for: &str,
+        until: Option<Moment>,
+    ) -> Result<(), StoreError>;
 
     /// Says where the run stands.
     async fn set_state(&self, fence: &Fence, state: RunState) -> Result<(), StoreError>;

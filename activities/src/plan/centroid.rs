@@ -32,13 +32,8 @@ pub(super) async fn draw(handle: &StoreHandle, run: &RunRecord, settings: &RunSe
     for merges in merges.chunks(MERGES_PER_PAGE) {
         let ids: BTreeSet<Uuid> = merges.iter().flat_map(|merge| members(&merge.intent)).collect();
         let ids: Vec<Uuid> = ids.into_iter().collect();
-        let names: BTreeMap<Uuid, String> = snapshot
-            .live_names(&ids)
-            .await
-            .or_fail()?
-            .into_iter()
-            .map(|(id, name, _)| (id, name))
-            .collect();
+        let names: BTreeMap<Uuid, String> =
+            snapshot.live_names(&ids).await.or_fail()?.into_iter().map(|(id, name, _)| (id, name)).collect();
         let mut vectors: BTreeMap<Uuid, Vec<f32>> = BTreeMap::new();
         snapshot
             .vectors(&ids, &mut |id, vector| {

@@ -65,7 +65,8 @@ pub async fn write(
     let redaction = redaction(record, &facts)?;
     let stem = stem(base, &facts);
     let mut files = Files::create(&stem)?;
-    let mut folds = Folds { summary: Summary::new(&facts), undo: UndoExport::new(&facts, &redaction), files: &mut files };
+    let mut folds =
+        Folds { summary: Summary::new(&facts), undo: UndoExport::new(&facts, &redaction), files: &mut files };
     folds.files.undo.put(&folds.undo.open())?;
     tell(handle, &facts, &redaction, &mut folds).await?;
     let page = shown(handle, &redaction, &folds.summary).await?;

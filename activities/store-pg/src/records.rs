@@ -92,8 +92,13 @@ pub(crate) fn op(run: RunId, row: &PgRow) -> Result<Op, StoreError> {
 }
 
 pub(crate) fn op_record(run: RunId, row: &PgRow) -> Result<OpRecord, StoreError> {
-    Ok(OpRecord { op: op(run, row)?, numbers: get(row, "numbers")?, review: get(row, "review")?, applied_at: maybe_moment(row, "applied_at")?,
-        undone_at: maybe_moment(row, "undone_at")? })
+    Ok(OpRecord {
+        op: op(run, row)?,
+        numbers: get(row, "numbers")?,
+        review: get(row, "review")?,
+        applied_at: maybe_moment(row, "applied_at")?,
+        undone_at: maybe_moment(row, "undone_at")?,
+    })
 }
 
 pub(crate) fn undo_record(row: &PgRow) -> Result<UndoRecord, StoreError> {

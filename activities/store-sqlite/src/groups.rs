@@ -51,12 +51,7 @@ async fn parents(tx: &mut Tx, run: RunId, ops: &[Op]) -> Result<BTreeMap<Content
     rows.iter().map(|row| Ok((word(row, "content_key")?, word(row, "state")?))).collect()
 }
 
-async fn load_group(
-    tx: &mut Tx,
-    shape: Shape,
-    namespace: NamespaceId,
-    group: &Group<'_>,
-) -> Result<Rows, StoreError> {
+async fn load_group(tx: &mut Tx, shape: Shape, namespace: NamespaceId, group: &Group<'_>) -> Result<Rows, StoreError> {
     let mut rows = Rows::default();
     let mut loaded = Needs::default();
     for _round in 0..NEEDS_ROUNDS_MAX {

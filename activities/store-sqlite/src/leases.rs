@@ -33,12 +33,7 @@ impl Purpose {
 pub(crate) async fn standing(tx: &mut Tx, realm: Realm, namespace: NamespaceId) -> Result<Standing, StoreError> {
     const OPERATION: &str = "look at the target";
     let target = hex(namespace.0);
-    sqlx::query(sql!("leases/ensure"))
-        .bind(realm.as_str())
-        .bind(&target)
-        .execute(&mut **tx)
-        .await
-        .doing(OPERATION)?;
+    sqlx::query(sql!("leases/ensure")).bind(realm.as_str()).bind(&target).execute(&mut **tx).await.doing(OPERATION)?;
     let row = sqlx::query(sql!("leases/find"))
         .bind(realm.as_str())
         .bind(&target)

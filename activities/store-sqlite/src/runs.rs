@@ -176,8 +176,7 @@ impl RunStore for SqliteStore {
             Some(run) if run.finished_at.is_some() => reopen(&mut tx, run.run, standing.now).await?,
             Some(_) => {}
         }
-        let fence =
-            take(&mut tx, begin.realm, begin.namespace.id, begin.run, &begin.holder, Purpose::Run).await?;
+        let fence = take(&mut tx, begin.realm, begin.namespace.id, begin.run, &begin.holder, Purpose::Run).await?;
         sqlx::query(sql!("runs/heartbeat"))
             .bind(hex(begin.run.0))
             .bind(spell_moment(standing.now))

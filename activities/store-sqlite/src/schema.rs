@@ -110,8 +110,7 @@ impl SqliteStore {
     }
 
     async fn columns(&self) -> Result<Columns, StoreError> {
-        let rows =
-            sqlx::query(sql!("schema/columns")).fetch_all(&self.reader).await.doing("look at the schema")?;
+        let rows = sqlx::query(sql!("schema/columns")).fetch_all(&self.reader).await.doing("look at the schema")?;
         let column = |row| Ok((text(row, "table_name")?, text(row, "column_name")?));
         rows.iter().map(column).collect::<Result<_, _>>().map(Columns)
     }
@@ -150,8 +149,7 @@ impl SqliteStore {
 }
 
 pub(crate) async fn text_key(connection: &mut SqliteConnection) -> Result<TextKey, StoreError> {
-    let row =
-        sqlx::query(sql!("runs/text_key")).fetch_optional(connection).await.doing("read the store's key")?;
+    let row = sqlx::query(sql!("runs/text_key")).fetch_optional(connection).await.doing("read the store's key")?;
     let bytes: Vec<u8> = get(&row.ok_or(StoreError::NotMigrated)?, "text_key")?;
     bytes.try_into().map(TextKey).map_err(|_| unreadable("dream_meta.text_key"))
 }

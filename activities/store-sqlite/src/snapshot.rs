@@ -13,8 +13,8 @@ use dream_ports::content::{
 use dream_ports::run::VectorsAt;
 use dream_ports::{ContentStore, StoreError};
 use futures::TryStreamExt as _;
-use sqlx::sqlite::SqliteRow;
 use sqlx::SqlSafeStr;
+use sqlx::sqlite::SqliteRow;
 use uuid::Uuid;
 
 use crate::encode::{hex, id_array, spell_moment, table_row, vector_cell};

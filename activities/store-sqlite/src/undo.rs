@@ -101,7 +101,8 @@ impl SqliteStore {
         const OPERATION: &str = "end the undo";
         let mut tx = self.write(OPERATION).await?;
         let at = hold(&mut tx, fence).await?;
-        let rows = sqlx::query(sql!("runs/counts")).bind(hex(fence.run.0)).fetch_all(&mut *tx).await.doing(OPERATION)?;
+        let rows =
+            sqlx::query(sql!("runs/counts")).bind(hex(fence.run.0)).fetch_all(&mut *tx).await.doing(OPERATION)?;
         let (mut standing, mut undone) = (0, 0);
         for row in &rows {
             match word::<OpState>(row, "state")? {

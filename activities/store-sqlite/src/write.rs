@@ -150,12 +150,7 @@ async fn undo_records(tx: &mut Tx, trail: &Trail<'_>) -> Result<(), StoreError> 
         result.touched().map(move |key| json!({ "t": key.table, "r": hex(key.id), "s": seq })).collect::<Vec<_>>()
     };
     let touched: Vec<Json> = trail.results.iter().flat_map(touched).collect();
-    sqlx::query(sql!("touched/insert"))
-        .bind(&run)
-        .bind(spell_json(&touched))
-        .execute(&mut **tx)
-        .await
-        .doing(TRAIL)?;
+    sqlx::query(sql!("touched/insert")).bind(&run).bind(spell_json(&touched)).execute(&mut **tx).await.doing(TRAIL)?;
     Ok(())
 }
 

@@ -164,13 +164,7 @@ impl Scene<'_> {
 
 /// A group without answers.
 pub fn group(ops_max: u32) -> GroupRequest {
-    GroupRequest {
-        seq_to: u32::MAX,
-        ops_max,
-        centroid_cosine_min: 0.88,
-        answers: BTreeMap::new(),
-        has_graph: true,
-    }
+    GroupRequest { seq_to: u32::MAX, ops_max, centroid_cosine_min: 0.88, answers: BTreeMap::new(), has_graph: true }
 }
 
 fn draft(kind: OpKind, decision: Decision, intent: Intent, premises: Vec<Premise>, evidence: Evidence) -> Draft {
@@ -185,7 +179,13 @@ pub fn merge(keep: u128, absorb: &[u128], premises: Vec<Premise>) -> Draft {
         every_pair_reached_cosine_threshold: true,
     });
     let absorb = absorb.iter().copied().map(id).collect();
-    draft(OpKind::DedupeEntities, Decision::Planned, Intent::MergeEntities { keep: id(keep), absorb }, premises, evidence)
+    draft(
+        OpKind::DedupeEntities,
+        Decision::Planned,
+        Intent::MergeEntities { keep: id(keep), absorb },
+        premises,
+        evidence,
+    )
 }
 
 /// A new vector for the survivor of a merge.

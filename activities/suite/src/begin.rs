@@ -48,10 +48,10 @@ pub async fn both_ids_lead_to_one_namespace(kit: &dyn WorldKit) {
     assert_eq!(scene.store.resolve_namespace(scene.namespace.stable_id.0).await.unwrap(), scene.namespace);
     assert!(scene.store.resolve_namespace(guarded.0).await.unwrap().is_read_only);
     let listed = scene.store.namespaces(None, 10).await.unwrap();
-    assert_eq!(listed.iter().map(|namespace| namespace.stable_id).collect::<Vec<_>>(), [
-        guarded,
-        scene.namespace.stable_id
-    ]);
+    assert_eq!(
+        listed.iter().map(|namespace| namespace.stable_id).collect::<Vec<_>>(),
+        [guarded, scene.namespace.stable_id]
+    );
     assert_eq!(scene.store.namespaces(Some(guarded), 10).await.unwrap(), [scene.namespace]);
 }
 
@@ -133,7 +133,9 @@ pub async fn a_run_that_ended_early_is_opened_again(kit: &dyn WorldKit) {
     scene.store.close(fence.run, RunState::Cancelled, &Closing::default()).await.unwrap();
     assert!(matches!(scene.store.begin(&scene.beginning(1)).await.unwrap(), Begun::Closed(_)), "not unless asked");
     let resume = BeginRun { is_resume: true, ..scene.beginning(1) };
-    let Begun::Holds { run: record, fence, .. } = scene.store.begin(&resume).await.unwrap() else { panic!("it goes on") };
+    let Begun::Holds { run: record, fence, .. } = scene.store.begin(&resume).await.unwrap() else {
+        panic!("it goes on")
+    };
     assert_eq!((record.finished_at, record.state, record.plan_hash), (None, RunState::Planning, Some(plan.hash)));
     assert_eq!(scene.store.requests(run(1)).await.unwrap(), [], "what stopped it is asked no more");
     if kit.is_khoras() {

@@ -91,7 +91,8 @@ pub async fn a_refused_write_tells_nothing(kit: &dyn WorldKit) {
     kit.mend().await;
     let long = entity(2, &CANARY.repeat(100));
     let rows = [long.with(Column::Attributes, dream_core::change::Value::Json(CANARY.to_owned()))];
-    let imported = scene.store.import_entities(scene.namespace.id, &rows, dream_ports::transfer::OnNameClash::Skip).await;
+    let imported =
+        scene.store.import_entities(scene.namespace.id, &rows, dream_ports::transfer::OnNameClash::Skip).await;
     if let Err(error) = imported {
         assert_silent(&error);
     }
@@ -115,8 +116,7 @@ pub async fn unreadable_records_are_named_and_never_told(kit: &dyn WorldKit) {
     assert_named(scene.store.undo_records(run(1), 0, 10).await, "undo.record");
     assert_named(scene.store.touches(RowKey::entity(id(1)), 10).await, "undo.record");
     let fence = scene.store.fence_for_undo(run(1), "u").await.unwrap();
-    let undo =
-        UndoRequest { run: run(1), ops: vec![op], on_changed: OnChanged::Keep, dry_run: false, has_graph: true };
+    let undo = UndoRequest { run: run(1), ops: vec![op], on_changed: OnChanged::Keep, dry_run: false, has_graph: true };
     assert_named(scene.store.undo_group(&fence, &undo).await, "undo.record");
     scene.store.end_undo(&fence).await.unwrap();
     mend("undo", "record", old).await;

@@ -21,7 +21,12 @@ pub fn assert_same(one: &Content, other: &Content, what: impl std::fmt::Display)
         let only = |these: &[String], those: &[String]| -> String {
             these.iter().filter(|row| !those.contains(row)).map(|row| format!("\n  {row}")).collect()
         };
-        assert!(rows == others, "{what}: {table}\nonly in one:{}\nonly in the other:{}", only(rows, others), only(others, rows));
+        assert!(
+            rows == others,
+            "{what}: {table}\nonly in one:{}\nonly in the other:{}",
+            only(rows, others),
+            only(others, rows)
+        );
     }
 }
 
@@ -196,8 +201,6 @@ impl dyn WorldKit + '_ {
         let table = self.dialect().own("outbox");
         let rows = self.rows(&format!("select run_id, op_id, direction, state from {table} order by id")).await;
         let id = |text: &Option<String>| text.as_deref().unwrap().parse().unwrap();
-        rows.iter()
-            .map(|row| (id(&row[0]), id(&row[1]), row[2].clone().unwrap(), row[3].clone().unwrap()))
-            .collect()
+        rows.iter().map(|row| (id(&row[0]), id(&row[1]), row[2].clone().unwrap(), row[3].clone().unwrap())).collect()
     }
 }

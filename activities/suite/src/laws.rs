@@ -108,7 +108,9 @@ const PEOPLE: u128 = 16;
 
 pub async fn every_spelling_comes_back(kit: &dyn WorldKit) {
     let mut rows: Vec<_> = (1..=PEOPLE).map(|number| entity(number, &format!("Person {number}"))).collect();
-    for (row, confidence) in rows.iter_mut().zip([0.1, 0.123_456_789_012_345_67, 0.3, 1.0 / 3.0, 1e-6, 0.7, 0.000_1 / 3.0, 0.9]) {
+    for (row, confidence) in
+        rows.iter_mut().zip([0.1, 0.123_456_789_012_345_67, 0.3, 1.0 / 3.0, 1e-6, 0.7, 0.000_1 / 3.0, 0.9])
+    {
         row.put(Column::Confidence, Value::Float(confidence));
     }
     rows.extend((1..PEOPLE).map(|number| edge(100 + number, number, number + 1, "KNOWS")));

@@ -29,7 +29,8 @@ async fn assert_stranger(scene: &Scene<'_>, fence: &Fence) {
     let store = &scene.store;
     let draft = drop_of(2);
     let plan = seal(fence.run, vec![draft.clone()]);
-    let undo = UndoRequest { run: fence.run, ops: vec![], on_changed: OnChanged::Keep, dry_run: false, has_graph: true };
+    let undo =
+        UndoRequest { run: fence.run, ops: vec![], on_changed: OnChanged::Keep, dry_run: false, has_graph: true };
     lost("renew", store.renew(fence).await);
     lost("set_state", store.set_state(fence, RunState::Completed).await);
     lost("park", store.park(fence, RunState::AwaitingReview, "review", None).await);

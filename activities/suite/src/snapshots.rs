@@ -67,9 +67,8 @@ pub async fn a_namespace_is_streamed_as_it_is(kit: &dyn WorldKit) {
 
 pub async fn what_a_migrated_store_left_null_has_a_meaning(kit: &dyn WorldKit) {
     let bare = Row::empty(Table::Entities, id(1)).with(Column::Name, Value::Text("Ada".to_owned()));
-    let ends = |row: Row| {
-        row.with(Column::SourceEntityId, Value::Id(id(1))).with(Column::TargetEntityId, Value::Id(id(1)))
-    };
+    let ends =
+        |row: Row| row.with(Column::SourceEntityId, Value::Id(id(1))).with(Column::TargetEntityId, Value::Id(id(1)));
     let bare_edge = ends(Row::empty(Table::Relationships, id(10)));
     let scene = Scene::new(kit).await.with(&[bare.clone(), bare_edge.clone()]).await;
     assert_eq!(scene.entity(1).await, bare);
@@ -83,10 +82,7 @@ pub async fn what_a_migrated_store_left_null_has_a_meaning(kit: &dyn WorldKit) {
         })
         .await
         .unwrap();
-    snapshot
-        .relationships(&mut |edge| seen.push((edge.relationship_type.to_owned(), 0, String::new())))
-        .await
-        .unwrap();
+    snapshot.relationships(&mut |edge| seen.push((edge.relationship_type.to_owned(), 0, String::new()))).await.unwrap();
     let said = |text: &str, count, json: &str| (text.to_owned(), count, json.to_owned());
     assert_eq!(seen, [said("CONCEPT", 1, "{}"), said("RELATES_TO", 0, "")]);
     snapshot.references(&mut |row| panic!("no references: {row:?}")).await.unwrap();
@@ -127,11 +123,12 @@ pub async fn vectors_come_as_they_were_written(kit: &dyn WorldKit) {
     let mut snapshot = scene.store.snapshot(scene.namespace.id).await.unwrap();
     let mut vectors = BTreeMap::new();
     let asked = [id(1), id(2), id(3), id(77)];
-    snapshot.vectors(&asked, &mut |id, vector| {
-        vectors.insert(id, Value::Vector(vector.to_vec()));
-    })
-    .await
-    .unwrap();
+    snapshot
+        .vectors(&asked, &mut |id, vector| {
+            vectors.insert(id, Value::Vector(vector.to_vec()));
+        })
+        .await
+        .unwrap();
     drop(snapshot);
     assert_eq!(vectors, [(id(1), odd.clone()), (id(3), vector(9, 0.0))].into());
     assert_eq!(scene.row(RowKey::entity(id(1))).await.unwrap().get(Column::Embedding), &odd);
@@ -142,7 +139,8 @@ pub async fn the_newest_recall_of_an_entity_is_known(kit: &dyn WorldKit) {
     kit.insert_chunk(scene.namespace.id, chunk(1), ChunkTable::Chunks).await;
     kit.insert_chunk(scene.namespace.id, chunk(2), ChunkTable::Chunks).await;
     let recalled = kit.dialect().moment(INGESTED_AT);
-    let statement = format!("update chunks set last_accessed_at = {recalled} where id = {}", kit.dialect().id(chunk(1)));
+    let statement =
+        format!("update chunks set last_accessed_at = {recalled} where id = {}", kit.dialect().id(chunk(1)));
     assert_eq!(kit.execute(&statement).await, 1);
     let mut snapshot = scene.store.snapshot(scene.namespace.id).await.unwrap();
     let mut recalls = snapshot.recalls(&[id(1), id(2), id(3)]).await.unwrap();

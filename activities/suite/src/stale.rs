@@ -12,10 +12,10 @@ use crate::world::{INGESTED_AT, Scene, edge, entity, id, vector};
 async fn assert_stale(scene: &Scene<'_>, number: u128, draft: Draft, reason: Reason) {
     let content = scene.kit.content().await;
     let fates = scene.dream(number, vec![draft]).await;
-    assert_eq!(fates.iter().map(|(_, state, why)| (*state, *why)).collect::<Vec<_>>(), [(
-        OpState::Stale,
-        Some(reason)
-    )]);
+    assert_eq!(
+        fates.iter().map(|(_, state, why)| (*state, *why)).collect::<Vec<_>>(),
+        [(OpState::Stale, Some(reason))]
+    );
     assert_same(&scene.kit.content().await, &content, "content");
     assert_eq!(scene.kit.count("undo").await, 0);
 }

@@ -78,10 +78,12 @@ pub fn assert_writes_what_ops_may_change(statements: &Statements) {
             assert_eq!(bit, table.bit(column), "{table}.{column}");
             written.insert(column);
         }
-        let may_change = |column: &&Column| OpKind::ALL.iter().any(|kind| guard::admits(*kind, [(table, Some(**column))]));
+        let may_change =
+            |column: &&Column| OpKind::ALL.iter().any(|kind| guard::admits(*kind, [(table, Some(**column))]));
         let changed: BTreeSet<Column> = table.columns().iter().filter(may_change).copied().collect();
         let elsewhere: BTreeSet<Column> = changed.difference(&written).copied().collect();
-        let is_kept_beside = |column: &Column| *column == Column::Embedding && statements.contains_key("embeddings/write");
+        let is_kept_beside =
+            |column: &Column| *column == Column::Embedding && statements.contains_key("embeddings/write");
         assert!(elsewhere.iter().all(is_kept_beside), "{table} does not write {elsewhere:?}");
     }
 }

@@ -58,7 +58,8 @@ pub async fn a_name_that_is_taken_is_left_out_or_numbered(kit: &dyn WorldKit) {
     let skipped = scene.store.import_entities(namespace, &rows, OnNameClash::Skip).await.unwrap();
     let clash = |number| Imported::NameClash { owner: id(number) };
     assert_eq!(skipped, [clash(1), Imported::Written, clash(4), Imported::Exists]);
-    let rows = [entity(6, "Ada"), entity(7, "Ada"), entity(8, "Ada").with(Column::EntityType, Value::Text("CITY".into()))];
+    let rows =
+        [entity(6, "Ada"), entity(7, "Ada"), entity(8, "Ada").with(Column::EntityType, Value::Text("CITY".into()))];
     let numbered = scene.store.import_entities(namespace, &rows, OnNameClash::Suffix).await.unwrap();
     assert_eq!(numbered, [Imported::Suffixed, Imported::Suffixed, Imported::Written]);
     for (number, name) in [(6, "Ada (3)"), (7, "Ada (4)"), (8, "Ada")] {
@@ -119,10 +120,11 @@ pub async fn chunks_are_imported_with_their_documents(kit: &dyn WorldKit) {
         .unwrap();
     told.sort_by_key(|(id, ..)| *id);
     assert_eq!(told[0].4, Some(document(1)));
-    let facts: Vec<_> = told.into_iter().map(|(id, content, created, recalled, _)| (id, content, created, recalled)).collect();
+    let facts: Vec<_> =
+        told.into_iter().map(|(id, content, created, recalled, _)| (id, content, created, recalled)).collect();
     let at = INGESTED_AT;
-    assert_eq!(facts, [
-        (chunk(1), "chunk 1".to_owned(), at, Some(at.plus_seconds(5))),
-        (chunk(2), "chunk 2".to_owned(), at, None)
-    ]);
+    assert_eq!(
+        facts,
+        [(chunk(1), "chunk 1".to_owned(), at, Some(at.plus_seconds(5))), (chunk(2), "chunk 2".to_owned(), at, None)]
+    );
 }

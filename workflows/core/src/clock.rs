@@ -38,8 +38,11 @@ impl Moment {
     }
 
     fn timestamp(self) -> jiff::Timestamp {
-        jiff::Timestamp::from_microsecond(self.0)
-            .unwrap_or(if self.0 < 0 { jiff::Timestamp::MIN } else { jiff::Timestamp::MAX })
+        jiff::Timestamp::from_microsecond(self.0).unwrap_or(if self.0 < 0 {
+            jiff::Timestamp::MIN
+        } else {
+            jiff::Timestamp::MAX
+        })
     }
 }
 

@@ -78,7 +78,8 @@ pub struct TextKey(pub [u8; 32]);
 impl TextKey {
     /// A digest of memory text that tells equal from unequal and nothing else.
     pub fn fingerprint(&self, fields: &[&str]) -> Fingerprint {
-        let mut mac = Hmac::<Sha256>::new_from_slice(&self.0).unwrap_or_else(|_| unreachable!("HMAC takes any key length"));
+        let mut mac =
+            Hmac::<Sha256>::new_from_slice(&self.0).unwrap_or_else(|_| unreachable!("HMAC takes any key length"));
         for field in fields {
             mac.update(&(field.len() as u64).to_be_bytes());
             mac.update(field.as_bytes());

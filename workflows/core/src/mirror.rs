@@ -58,7 +58,8 @@ pub enum Verb {
 }
 
 /// Columns that Khora's graph model keeps nowhere.
-const NOT_IN_THE_GRAPH: &[Column] = &[Column::Embedding, Column::EmbeddingModel, Column::UpdatedAt, Column::InvalidatedBy];
+const NOT_IN_THE_GRAPH: &[Column] =
+    &[Column::Embedding, Column::EmbeddingModel, Column::UpdatedAt, Column::InvalidatedBy];
 
 /// The verbs that bring the graph from before these changes to after them, in an order in which they can be done: edges move
 /// before their old ends are retired, and a revived node is there before an edge comes back to it.

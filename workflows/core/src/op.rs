@@ -331,10 +331,8 @@ pub struct Draft {
 impl Draft {
     /// The digest of what this op says it will do: kind, decision, rule and ids. Evidence and premises have no part in it.
     pub fn content_key(&self) -> ContentKey {
-        let digester = Digester::new("dream/op/1")
-            .text(self.kind.as_str())
-            .text(self.decision.as_str())
-            .text(&self.rule);
+        let digester =
+            Digester::new("dream/op/1").text(self.kind.as_str()).text(self.decision.as_str()).text(&self.rule);
         ContentKey(self.intent.digest(digester).finish())
     }
 }

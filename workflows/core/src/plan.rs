@@ -69,12 +69,8 @@ fn seal_capped(run: RunId, drafts: Vec<Draft>, ops_max: usize) -> Plan {
         *dropped.entry(draft.kind).or_default() += 1;
     }
     let sealed: BTreeSet<ContentKey> = keyed.iter().map(|(key, _)| *key).collect();
-    let ops = keyed
-        .into_iter()
-        .map(|(_, draft)| draft)
-        .zip(1..)
-        .map(|(draft, seq)| Op::seal(run, seq, draft))
-        .collect();
+    let ops =
+        keyed.into_iter().map(|(_, draft)| draft).zip(1..).map(|(draft, seq)| Op::seal(run, seq, draft)).collect();
     Plan { ops, hash: plan_hash(&sealed), dropped }
 }
 

@@ -74,10 +74,7 @@ pub struct Redaction {
 impl Redaction {
     /// A degree, with no type declared: every type name is memory text, as a model made it up from a document.
     pub const fn new(degree: RedactText) -> Self {
-        Self {
-            degree,
-            declared: BTreeSet::new(),
-        }
+        Self { degree, declared: BTreeSet::new() }
     }
 
     /// The same, knowing the types that an expertise declares. Those are kinds, and kinds are kept.
@@ -100,11 +97,7 @@ impl Redaction {
 
     /// Marks the name of an entity or relationship type.
     pub fn type_name(&self, name: &str) -> Text {
-        if self.declared.contains(name) {
-            Text(Some(name.to_owned()))
-        } else {
-            self.text(name)
-        }
+        if self.declared.contains(name) { Text(Some(name.to_owned())) } else { self.text(name) }
     }
 
     /// Marks a map whose keys are type names. The numbers stay: a key that is taken out is replaced by its place.
@@ -114,9 +107,7 @@ impl Redaction {
             let shown = self.type_name(name).0.filter(|key| !taken.contains(key));
             let key = shown.unwrap_or_else(|| {
                 let mut places = (0..).map(|ticks| format!("#{place}{}", "'".repeat(ticks)));
-                places
-                    .find(|key| !taken.contains(key) && !counts.contains_key(key))
-                    .unwrap_or_default()
+                places.find(|key| !taken.contains(key) && !counts.contains_key(key)).unwrap_or_default()
             });
             taken.insert(key.clone());
             (key, value.clone())
@@ -188,10 +179,7 @@ mod tests {
 
     fn redaction(degree: RedactText) -> Redaction {
         let person = DeclaredType::Name("PERSON".into());
-        Redaction::new(degree).declaring(&Expertise {
-            entity_types: vec![person],
-            relationship_types: vec![],
-        })
+        Redaction::new(degree).declaring(&Expertise { entity_types: vec![person], relationship_types: vec![] })
     }
 
     fn json(value: &impl Serialize) -> String {
@@ -209,26 +197,15 @@ mod tests {
     #[test]
     fn a_declared_type_is_a_kind_and_any_other_is_text() {
         let all = redaction(RedactText::All);
-        assert_eq!(
-            json(&[all.type_name("PERSON"), all.type_name("My secret")]),
-            r#"["PERSON",null]"#
-        );
+        assert_eq!(json(&[all.type_name("PERSON"), all.type_name("My secret")]), r#"["PERSON",null]"#);
     }
 
     #[test]
     fn counts_by_type_keep_their_numbers_when_the_names_go() {
         let long = |last: char| format!("{}{last}", "x".repeat(200));
-        let counts = [
-            ("#1".to_owned(), 1),
-            ("PERSON".to_owned(), 2),
-            (long('a'), 3),
-            (long('b'), 4),
-        ];
+        let counts = [("#1".to_owned(), 1), ("PERSON".to_owned(), 2), (long('a'), 3), (long('b'), 4)];
         let counts = BTreeMap::from(counts);
-        assert_eq!(
-            json(&redaction(RedactText::All).types(&counts)),
-            r##"{"#1'":1,"PERSON":2,"#3":3,"#4":4}"##
-        );
+        assert_eq!(json(&redaction(RedactText::All).types(&counts)), r##"{"#1'":1,"PERSON":2,"#3":3,"#4":4}"##);
         let cut = "x".repeat(200);
         let expected = format!(r##"{{"#1":1,"PERSON":2,"{cut}":3,"#4":4}}"##);
         assert_eq!(json(&redaction(RedactText::Summary).types(&counts)), expected);

@@ -501,7 +501,10 @@ mod tests {
         };
         check(&[(1, Applying, false, 600)], &Admission::Admit { abandon: vec![id(1)] });
         check(&[(1, Applying, false, 599)], &Admission::Locked { run: id(1), holder: None });
-        check(&[(1, AwaitingReview, true, 1), (2, AwaitingReview, true, 1)], &Admission::Admit { abandon: vec![id(1)] });
+        check(
+            &[(1, AwaitingReview, true, 1), (2, AwaitingReview, true, 1)],
+            &Admission::Admit { abandon: vec![id(1)] },
+        );
     }
 
     #[test]

@@ -168,9 +168,19 @@ pub const KNOBS: &[Knob] = &[
         },
     },
     knob!(default_mode, None, |text| word(text, "dry-run, apply or review"), "mode of a run that names none"),
-    knob!(dedupe_entities_enabled, Some("ops.dedupe_entities"), switch, "merge duplicate entities, re-absorb what came back"),
+    knob!(
+        dedupe_entities_enabled,
+        Some("ops.dedupe_entities"),
+        switch,
+        "merge duplicate entities, re-absorb what came back"
+    ),
     knob!(centroid_recompute_enabled, Some("ops.recompute_centroids"), switch, "give survivors of merges a new vector"),
-    knob!(source_chunk_ids_gc_enabled, Some("ops.source_chunk_ids_gc"), switch, "remove references to chunks that are gone"),
+    knob!(
+        source_chunk_ids_gc_enabled,
+        Some("ops.source_chunk_ids_gc"),
+        switch,
+        "remove references to chunks that are gone"
+    ),
     knob!(dedupe_entities_default_threshold, None, ratio, "cosine at which two vectors speak for one thing"),
     Knob {
         name: "dedupe_entities_per_type_thresholds",
@@ -199,7 +209,12 @@ pub const KNOBS: &[Knob] = &[
             Ok(())
         },
     },
-    knob!(centroid_min_intra_cluster_cosine, None, ratio, "least cosine between two members whose vectors are averaged"),
+    knob!(
+        centroid_min_intra_cluster_cosine,
+        None,
+        ratio,
+        "least cosine between two members whose vectors are averaged"
+    ),
     knob!(centroid_lev_threshold, None, whole, "greatest edit distance between two names whose vectors are averaged"),
     Knob {
         name: "orphan_pr_percentile_threshold",
@@ -282,7 +297,9 @@ mod tests {
 
     #[test]
     fn the_kill_switch_is_set_by_anything_but_an_explicit_no() {
-        for (text, expected) in [("0", false), ("", false), ("No", false), ("FALSE", false), ("1", true), ("maybe", true)] {
+        for (text, expected) in
+            [("0", false), ("", false), ("No", false), ("FALSE", false), ("1", true), ("maybe", true)]
+        {
             let mut settings = Settings::default();
             settings.set("disable_apply", text).unwrap();
             assert_eq!(settings.disable_apply, expected, "{text}");

@@ -14,13 +14,13 @@ use dream_core::op::{Draft, Intent, OpState};
 use dream_ports::apply::{GroupOutcome, GroupRequest};
 use dream_ports::plan::OpFilter;
 use dream_ports::run::Fence;
-use dream_ports::{ApplyStore as _, PlanStore as _, StoreError, TransferStore as _};
 use dream_ports::transfer::OnNameClash;
+use dream_ports::{ApplyStore as _, PlanStore as _, StoreError, TransferStore as _};
 use dream_store_pg::PgStore;
 use dream_store_suite::actor::{group, merge, run};
 use dream_store_suite::kit::WorldKit as _;
 use dream_store_suite::world::{Scene, edge, entity, id, vector};
-use sqlx::{PgConnection, Connection as _, Row as _};
+use sqlx::{Connection as _, PgConnection, Row as _};
 
 use crate::kit::{PgKit, khoras, own};
 
@@ -61,7 +61,8 @@ async fn world<'k>(kit: &'k PgKit, load: &Load) -> Scene<'k> {
     for rows in entities.chunks(IMPORT_BATCH) {
         kit.store.import_entities(namespace, rows, OnNameClash::Skip).await.unwrap();
     }
-    let edges: Vec<Row> = (1..2 * load.merges).map(|number| edge(1_000_000 + number, number, number + 1, "KNOWS")).collect();
+    let edges: Vec<Row> =
+        (1..2 * load.merges).map(|number| edge(1_000_000 + number, number, number + 1, "KNOWS")).collect();
     for rows in edges.chunks(IMPORT_BATCH) {
         kit.store.import_relationships(namespace, rows).await.unwrap();
     }
@@ -114,7 +115,12 @@ async fn upsert(connection: &mut PgConnection, namespace: NamespaceId, batch: &[
     let (high, low) = namespace.0.as_u64_pair();
     let fold = |half: u64| i32::from_be_bytes(((half ^ (half >> 32)) as u32).to_be_bytes());
     let mut tx = connection.begin().await.unwrap();
-    sqlx::query("select pg_advisory_xact_lock($1, $2)").bind(fold(high)).bind(fold(low)).execute(&mut *tx).await.unwrap();
+    sqlx::query("select pg_advisory_xact_lock($1, $2)")
+        .bind(fold(high))
+        .bind(fold(low))
+        .execute(&mut *tx)
+        .await
+        .unwrap();
     let spelled = |write: &Write| {
         let vector = vector(write.axis, 0.2);
         let components: Vec<String> = vector.vector().unwrap().iter().map(f32::to_string).collect();
@@ -218,7 +224,12 @@ async fn events(store: &PgStore, written: &Written) -> Vec<Event> {
         written.writes.iter().map(|write| ((write.at, 0), Event::Write(write.clone()))).collect();
     let ops = store.ops(run(1), &OpFilter { limit: u32::MAX, ..OpFilter::default() }).await.unwrap();
     for record in ops {
-        assert_eq!(record.op.state, OpState::Applied, "no name changed and no vector was relied on: {:?}", record.op.reason);
+        assert_eq!(
+            record.op.state,
+            OpState::Applied,
+            "no name changed and no vector was relied on: {:?}",
+            record.op.reason
+        );
         let Intent::MergeEntities { keep, absorb } = record.op.draft.intent else { panic!("only merges") };
         let number = |entity: uuid::Uuid| entity.as_u128() - id(0).as_u128();
         let merge = Event::Merge { keep: number(keep), absorbed: number(absorb[0]) };
@@ -271,9 +282,8 @@ async fn beside_an_ingesting_writer(kit: PgKit, load: Load) {
 
     let expected = replay(people, events(&kit.store, &written).await);
     let mut seen = 0;
-    let rows = kit
-        .rows("select name, mention_count, valid_until is null, description, embedding::text from entities")
-        .await;
+    let rows =
+        kit.rows("select name, mention_count, valid_until is null, description, embedding::text from entities").await;
     for row in rows {
         let text = |at: usize| row[at].as_deref().unwrap();
         let number: u128 = text(0).strip_prefix("Person ").unwrap().parse().unwrap();

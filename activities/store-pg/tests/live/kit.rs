@@ -69,9 +69,9 @@ impl Database {
         let name = format!("dream_test_{}_{}_{number}", now_seconds(), std::process::id());
         on_server(&format!("create database {name}")).await;
         let server = server();
-        let (address, options) = server.split_once('?').map_or((server.as_str(), String::new()), |(address, options)| {
-            (address, format!("?{options}"))
-        });
+        let (address, options) = server
+            .split_once('?')
+            .map_or((server.as_str(), String::new()), |(address, options)| (address, format!("?{options}")));
         let (address, _) = address.rsplit_once('/').unwrap();
         Self { url: format!("{address}/{name}{options}"), name }
     }
@@ -302,7 +302,8 @@ impl WorldKit for PgKit {
     }
 
     async fn respell(&self, entities: &[Uuid]) -> usize {
-        const MOMENTS: [&str; 5] = ["infinity", "-infinity", "0044-03-15 12:00:00 BC", "20000-01-01", "2026-03-01 03:04:05.000001"];
+        const MOMENTS: [&str; 5] =
+            ["infinity", "-infinity", "0044-03-15 12:00:00 BC", "20000-01-01", "2026-03-01 03:04:05.000001"];
         const JSON: [&str; 3] = [r#"{"a": 1.50, "b": [100]}"#, r#"{"id": 123456789012345678901234567890}"#, "{}"];
         for (way, entity) in entities.iter().enumerate() {
             let (moment, json) = (MOMENTS[way % MOMENTS.len()], JSON[way % JSON.len()]);

@@ -272,7 +272,9 @@ async fn nothing_relies_on_what_a_session_remembers() {
         kit.execute(&format!("alter database {name} set {setting}")).await;
     }
     let worker = kit.database.open().await;
-    let scene = Scene { store: Arc::new(worker.clone()), ..Scene::new(&kit).await }.with(&[entity(1, "Ada"), entity(2, "Ada L."), edge(10, 2, 1, "IS")]).await;
+    let scene = Scene { store: Arc::new(worker.clone()), ..Scene::new(&kit).await }
+        .with(&[entity(1, "Ada"), entity(2, "Ada L."), edge(10, 2, 1, "IS")])
+        .await;
     let draft = scene.merge(1, &[2]).await;
     discard(&worker).await;
     let Begun::Holds { fence, .. } = worker.begin(&scene.beginning(1)).await.unwrap() else { panic!("it holds") };

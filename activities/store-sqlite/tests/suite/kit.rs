@@ -257,7 +257,9 @@ impl WorldKit for SqliteKit {
         let at = Moment::from_micros(1_772_334_245_000_000);
         for (way, entity) in entities.iter().enumerate() {
             let id = hex(*entity);
-            let row = self.rows(&format!("select source_chunk_ids, source_document_ids from entities where id = '{id}'")).await;
+            let row = self
+                .rows(&format!("select source_chunk_ids, source_document_ids from entities where id = '{id}'"))
+                .await;
             let respelled = |text: &Option<String>| {
                 let ids: Vec<Uuid> = serde_json::from_str(text.as_deref().unwrap()).unwrap();
                 let texts: Vec<String> =

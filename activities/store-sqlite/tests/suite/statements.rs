@@ -36,7 +36,8 @@ async fn assert_prepares(schema: Option<&'static str>, mutation: &'static str, m
     }
     sqlx::raw_sql(mutation).execute(store.pool()).await.unwrap();
     store.migrate(true).await.unwrap();
-    let chunk_tables: Vec<&str> = ["chunks", "khora_chunks"].into_iter().filter(|table| !missing.contains(table)).collect();
+    let chunk_tables: Vec<&str> =
+        ["chunks", "khora_chunks"].into_iter().filter(|table| !missing.contains(table)).collect();
     for (name, statement) in statements::all(ROOT) {
         for variant in statements::variants(&statement, &chunk_tables) {
             if statements::needs_other_table(&variant, missing) {

@@ -57,7 +57,8 @@ mod tests {
     #[expect(clippy::float_cmp, reason = "the numbers must agree to the last bit")]
     fn the_scores_are_khoras() {
         let edges = [(0, 1, 1.0), (1, 0, 1.0), (1, 2, 0.2), (2, 1, 0.2)];
-        let expected = [0.295_945_762_317_929_7, 0.364_865_085_218_484_6, 0.089_189_152_463_585_94, 0.037_500_000_000_000_006];
+        let expected =
+            [0.295_945_762_317_929_7, 0.364_865_085_218_484_6, 0.089_189_152_463_585_94, 0.037_500_000_000_000_006];
         assert_eq!(pagerank(4, &edges), expected);
     }
 

@@ -69,19 +69,10 @@ pub enum Event<'a> {
 /// What a run is told by before its audits and ops.
 pub fn opening(run: &RunFacts) -> Vec<Event<'static>> {
     let planned = run.plan_hash.is_some();
-    let mut events = vec![
-        Event::RunStarted,
-        Event::PhaseStarted {
-            phase: Phase::Plan,
-            at: run.started_at,
-        },
-    ];
+    let mut events = vec![Event::RunStarted, Event::PhaseStarted { phase: Phase::Plan, at: run.started_at }];
     if planned {
         events.push(completed(run, Phase::Plan, PhaseOutcome::Success));
-        events.push(Event::PhaseStarted {
-            phase: second_phase(run.mode),
-            at: run.sealed_at.unwrap_or(run.as_of),
-        });
+        events.push(Event::PhaseStarted { phase: second_phase(run.mode), at: run.sealed_at.unwrap_or(run.as_of) });
     } else if has_failed(run.state) {
         events.push(completed(run, Phase::Plan, PhaseOutcome::Failed));
     } else if !run.state.is_open() {
@@ -98,11 +89,7 @@ pub fn closing(run: &RunFacts) -> Vec<Event<'static>> {
     }
     let failed = has_failed(run.state);
     if run.plan_hash.is_some() {
-        let outcome = if failed {
-            PhaseOutcome::Failed
-        } else {
-            PhaseOutcome::Success
-        };
+        let outcome = if failed { PhaseOutcome::Failed } else { PhaseOutcome::Success };
         events.push(completed(run, second_phase(run.mode), outcome));
     }
     events.push(if failed { Event::RunFailed } else { Event::RunCompleted });
@@ -126,9 +113,5 @@ fn completed(run: &RunFacts, phase: Phase, outcome: PhaseOutcome) -> Event<'stat
         Phase::Report | Phase::Apply => (run.sealed_at, run.finished_at),
     };
     let duration_ms = from.zip(to).map_or(0.0, |(from, to)| millis(from, to));
-    Event::PhaseCompleted {
-        phase,
-        outcome,
-        duration_ms,
-    }
+    Event::PhaseCompleted { phase, outcome, duration_ms }
 }

@@ -114,14 +114,7 @@ pub struct OpFacts {
 impl OpFacts {
     /// An op of which nothing is known but itself.
     pub const fn of(op: Op) -> Self {
-        Self {
-            op,
-            numbers: None,
-            accepted: None,
-            applied_at: None,
-            undone_at: None,
-            undo: None,
-        }
+        Self { op, numbers: None, accepted: None, applied_at: None, undone_at: None, undo: None }
     }
 
     /// The entities whose names a report may want.
@@ -176,23 +169,12 @@ pub struct AuditFacts {
 impl AuditFacts {
     /// An audit of which nothing is known but its findings.
     pub const fn of(kind: OpKind, findings: Vec<Finding>) -> Self {
-        Self {
-            kind,
-            findings,
-            beyond: 0,
-            entities: None,
-            relationships: None,
-            started_at: None,
-            duration_ms: None,
-        }
+        Self { kind, findings, beyond: 0, entities: None, relationships: None, started_at: None, duration_ms: None }
     }
 
     /// The id under which a run reports this audit. An audit has no effect, so this is nobody else's id.
     pub fn id(&self, run: RunId) -> OpId {
-        OpId::of(
-            run,
-            &ContentKey(Digester::new("dream/audit/1").text(self.kind.as_str()).finish()),
-        )
+        OpId::of(run, &ContentKey(Digester::new("dream/audit/1").text(self.kind.as_str()).finish()))
     }
 
     /// The entities whose names a report may want.
@@ -201,10 +183,7 @@ impl AuditFacts {
         for finding in &self.findings {
             match finding {
                 Finding::Orphan(orphan) => entities.push(orphan.entity_id),
-                Finding::References(TableAudit {
-                    table: Table::Entities,
-                    audit,
-                }) => {
+                Finding::References(TableAudit { table: Table::Entities, audit }) => {
                     entities.extend(audit.top_offenders.iter().map(|offender| offender.id));
                 }
                 Finding::References(_) | Finding::Drift(_) => {}
@@ -286,10 +265,7 @@ mod tests {
             (OpKind::OrphanReport, Finding::Orphan(orphan)),
             (
                 OpKind::SourceChunkIdsAudit,
-                Finding::References(TableAudit {
-                    table: Table::Relationships,
-                    audit: ReferenceAudit::default(),
-                }),
+                Finding::References(TableAudit { table: Table::Relationships, audit: ReferenceAudit::default() }),
             ),
         ];
         for (kind, finding) in findings {

@@ -65,9 +65,7 @@ impl World {
     }
 
     pub(super) fn name(&self, entity: Uuid) -> Option<EntityName<'_>> {
-        self.names
-            .get(&entity)
-            .map(|(name, entity_type)| EntityName { name, entity_type })
+        self.names.get(&entity).map(|(name, entity_type)| EntityName { name, entity_type })
     }
 
     /// Writes the report as a sink would.
@@ -88,12 +86,7 @@ impl World {
         for (name, content) in [("events.jsonl", &lines), ("undo.json", &export), ("summary.md", &page)] {
             manifest.add(format!("{}.{name}", self.run.run), FileEntry::of(content.as_bytes()));
         }
-        Files {
-            events: lines,
-            undo: export,
-            summary: page,
-            manifest: manifest.text(),
-        }
+        Files { events: lines, undo: export, summary: page, manifest: manifest.text() }
     }
 }
 
@@ -146,17 +139,12 @@ pub(super) fn names() -> BTreeMap<Uuid, (String, String)> {
         (13, "Zürich", "PLACE"),
         (14, "Zurich", "PLACE"),
     ];
-    named
-        .into_iter()
-        .map(|(number, name, kind)| (id(number), (name.into(), kind.into())))
-        .collect()
+    named.into_iter().map(|(number, name, kind)| (id(number), (name.into(), kind.into()))).collect()
 }
 
 fn world(mode: Mode, state: RunState, settle: impl Fn(&mut OpFacts)) -> World {
     let mut run = run(mode, state);
-    let sealed = (1..)
-        .zip(drafts())
-        .map(|(seq, draft)| OpFacts::of(Op::seal(run.run, seq, draft)));
+    let sealed = (1..).zip(drafts()).map(|(seq, draft)| OpFacts::of(Op::seal(run.run, seq, draft)));
     let ops: Vec<OpFacts> = sealed
         .map(|mut op| {
             settle(&mut op);
@@ -165,18 +153,9 @@ fn world(mode: Mode, state: RunState, settle: impl Fn(&mut OpFacts)) -> World {
         .collect();
     run.ops_total = u32::try_from(ops.len()).unwrap();
     for op in &ops {
-        *run.counts
-            .entry(op.op.draft.kind)
-            .or_default()
-            .entry(op.op.state)
-            .or_default() += 1;
+        *run.counts.entry(op.op.draft.kind).or_default().entry(op.op.state).or_default() += 1;
     }
-    World {
-        run,
-        audits: audits(),
-        ops,
-        names: names(),
-    }
+    World { run, audits: audits(), ops, names: names() }
 }
 
 /// A dry run: everything that is to be done stays sealed.
@@ -195,48 +174,18 @@ pub(super) fn applied() -> World {
         1 => apply(op, merge_numbers(), &merge_changes()),
         2 => settle(op, OpState::Skipped, Reason::NoEmbedding),
         3 => {
-            apply(
-                op,
-                EffectNumbers {
-                    absorbed: 1,
-                    mentions_added: 2,
-                    ..Default::default()
-                },
-                &retire(5),
-            );
+            apply(op, EffectNumbers { absorbed: 1, mentions_added: 2, ..Default::default() }, &retire(5));
             op.op.state = OpState::Undone;
             op.undone_at = Some(START.plus_seconds(3_600));
         }
-        4 => apply(
-            op,
-            EffectNumbers {
-                vectors_set: 1,
-                ..Default::default()
-            },
-            &vector_changes(),
-        ),
+        4 => apply(op, EffectNumbers { vectors_set: 1, ..Default::default() }, &vector_changes()),
         5 => settle(op, OpState::Stale, Reason::NameOrTypeChanged),
         10 => {
-            let edges = EdgeNumbers {
-                moved: 1,
-                ..Default::default()
-            };
-            let numbers = EffectNumbers {
-                absorbed: 1,
-                mentions_added: 2,
-                edges,
-                ..Default::default()
-            };
+            let edges = EdgeNumbers { moved: 1, ..Default::default() };
+            let numbers = EffectNumbers { absorbed: 1, mentions_added: 2, edges, ..Default::default() };
             apply(op, numbers, &retire(11));
         }
-        11 => apply(
-            op,
-            EffectNumbers {
-                references_removed: 3,
-                ..Default::default()
-            },
-            &gc_changes(),
-        ),
+        11 => apply(op, EffectNumbers { references_removed: 3, ..Default::default() }, &gc_changes()),
         12 => {
             op.op.state = OpState::Noop;
             op.applied_at = Some(START.plus_seconds(9));

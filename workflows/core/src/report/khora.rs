@@ -214,12 +214,7 @@ pub(super) fn pair_threshold(settings: &Settings, pair: &PairEvidence, lens: &Le
 fn type_threshold(settings: &Settings, entity_type: Option<&str>) -> Option<f64> {
     let by_type = &settings.dedupe_entities_per_type_thresholds;
     match entity_type {
-        Some(name) => Some(
-            by_type
-                .get(name)
-                .copied()
-                .unwrap_or(settings.dedupe_entities_default_threshold),
-        ),
+        Some(name) => Some(by_type.get(name).copied().unwrap_or(settings.dedupe_entities_default_threshold)),
         None => by_type.is_empty().then_some(settings.dedupe_entities_default_threshold),
     }
 }
@@ -236,10 +231,9 @@ pub(super) fn score(op: &OpFacts) -> Option<f64> {
 pub(super) fn inputs<'a>(op: &'a OpFacts, settings: &Settings, lens: &Lens<'_>) -> Inputs<'a> {
     let draft = &op.op.draft;
     match (&draft.intent, &draft.evidence) {
-        (Intent::MergeEntities { keep, absorb }, _) => Inputs::Merge(MergeInputs {
-            similarity_score: best_score(op),
-            ..merge(op, *keep, absorb, settings, lens)
-        }),
+        (Intent::MergeEntities { keep, absorb }, _) => {
+            Inputs::Merge(MergeInputs { similarity_score: best_score(op), ..merge(op, *keep, absorb, settings, lens) })
+        }
         (Intent::Observe { rows }, Evidence::Collision(collision)) => {
             let Some((keep, absorb)) = rows.split_first() else {
                 return Inputs::Nothing {};
@@ -256,11 +250,7 @@ pub(super) fn inputs<'a>(op: &'a OpFacts, settings: &Settings, lens: &Lens<'_>) 
             canonical_entity_id: (draft.decision != Decision::SkipSingleton).then_some(*entity),
         }),
         (Intent::DropReferences { row, chunks }, Evidence::Drop(drop)) if row.table == Table::Entities => {
-            Inputs::Drop(DropInputs {
-                entity_id: row.id,
-                before_length: drop.references,
-                dead_uuids: chunks,
-            })
+            Inputs::Drop(DropInputs { entity_id: row.id, before_length: drop.references, dead_uuids: chunks })
         }
         (Intent::Reabsorb { .. } | Intent::DropReferences { .. } | Intent::Observe { .. }, _) => Inputs::Nothing {},
     }
@@ -290,26 +280,18 @@ pub(super) fn outputs(op: &OpFacts, lens: &Lens<'_>) -> Outputs<'static> {
     let draft = &op.op.draft;
     let output = match (&draft.intent, &draft.evidence) {
         (Intent::MergeEntities { keep, absorb }, Evidence::Merge(evidence)) => {
-            let merges = absorb
-                .iter()
-                .map(|absorbed| one_merge(*keep, *absorbed, &evidence.pairs, lens))
-                .collect();
+            let merges = absorb.iter().map(|absorbed| one_merge(*keep, *absorbed, &evidence.pairs, lens)).collect();
             Some(Output::Merges { merges })
         }
         (Intent::Centroid { entity, .. }, Evidence::Centroid(evidence)) if draft.decision.is_effective() => {
             let re_embed = draft.decision == Decision::ReEmbed;
             let new_embedding_text = lens.name(*entity).filter(|_| re_embed);
-            Some(Output::Centroid(CentroidOutput {
-                new_embedding_text,
-                source_count: evidence.members,
-            }))
+            Some(Output::Centroid(CentroidOutput { new_embedding_text, source_count: evidence.members }))
         }
         (Intent::DropReferences { row, .. }, Evidence::Drop(DropEvidence { references, dead }))
             if row.table == Table::Entities =>
         {
-            Some(Output::Drop {
-                after_length: references.saturating_sub(*dead),
-            })
+            Some(Output::Drop { after_length: references.saturating_sub(*dead) })
         }
         _ => None,
     };
@@ -347,10 +329,9 @@ pub(super) fn audit_inputs<'a>(audit: &AuditFacts, run: &RunFacts) -> Inputs<'a>
             total_entities: audit.entities.filter(|entities| *entities > 0),
             total_relationships: audit.relationships.filter(|_| audit.entities != Some(0)),
         }),
-        OpKind::SourceChunkIdsAudit => Inputs::References(ReferenceInputs {
-            namespace_id: run.namespace,
-            top_k_offenders: OFFENDERS_MAX,
-        }),
+        OpKind::SourceChunkIdsAudit => {
+            Inputs::References(ReferenceInputs { namespace_id: run.namespace, top_k_offenders: OFFENDERS_MAX })
+        }
         OpKind::Reabsorb | OpKind::DedupeEntities | OpKind::CentroidRecompute | OpKind::SourceChunkIdsGc => {
             Inputs::Nothing {}
         }
@@ -362,10 +343,9 @@ pub(super) fn audit_outputs<'a>(audit: &'a AuditFacts, lens: &Lens<'_>) -> Outpu
     let output = |finding: &'a Finding| match finding {
         Finding::Drift(report) => Some(Output::Drift(Box::new(drift(report, lens)))),
         Finding::Orphan(found) => Some(Output::Orphan(orphan(found, lens))),
-        Finding::References(TableAudit {
-            table: Table::Entities,
-            audit,
-        }) => Some(Output::References(references(audit, lens))),
+        Finding::References(TableAudit { table: Table::Entities, audit }) => {
+            Some(Output::References(references(audit, lens)))
+        }
         Finding::References(_) => None,
     };
     Outputs(audit.findings.iter().filter_map(output).collect())

@@ -55,8 +55,6 @@ impl<'a> Lens<'a> {
 
 impl std::fmt::Debug for Lens<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Lens")
-            .field("redaction", self.redaction)
-            .finish_non_exhaustive()
+        f.debug_struct("Lens").field("redaction", self.redaction).finish_non_exhaustive()
     }
 }

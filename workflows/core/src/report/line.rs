@@ -32,23 +32,13 @@ pub fn line(run: &RunFacts, event: &Event<'_>, lens: &Lens<'_>) -> String {
         Event::RunStarted => spell("DreamRunStarted", run_started(run)),
         Event::PhaseStarted { phase, at } => spell(
             "DreamPhaseStarted",
-            PhaseStarted {
-                run_id: run.run,
-                namespace_id: run.namespace,
-                phase: *phase,
-                started_at: *at,
-            },
+            PhaseStarted { run_id: run.run, namespace_id: run.namespace, phase: *phase, started_at: *at },
         ),
         Event::Audit(audit) => spell("DreamOperationEvent", audit_line(run, audit, lens)),
         Event::Op(op) => spell("DreamOperationEvent", op_line(run, op, lens)),
-        Event::PhaseCompleted {
-            phase,
-            outcome,
-            duration_ms,
-        } => spell(
-            "DreamPhaseCompleted",
-            phase_completed(run, *phase, *outcome, *duration_ms),
-        ),
+        Event::PhaseCompleted { phase, outcome, duration_ms } => {
+            spell("DreamPhaseCompleted", phase_completed(run, *phase, *outcome, *duration_ms))
+        }
         Event::RunCompleted => spell("DreamRunCompleted", run_completed(run)),
         Event::RunFailed => spell("DreamRunFailed", run_failed(run)),
     }
@@ -76,11 +66,7 @@ struct Line<B: Serialize> {
 }
 
 fn spell<B: Serialize>(event: &'static str, body: B) -> String {
-    let line = Line {
-        body,
-        schema: REPORT_SCHEMA,
-        event,
-    };
+    let line = Line { body, schema: REPORT_SCHEMA, event };
     let mut text = serde_json::to_string(&line).unwrap_or_else(|_| unreachable!("lines are plain data"));
     text.push('\n');
     text
@@ -166,10 +152,7 @@ struct Hashes<'a> {
 }
 
 fn hashes(run: &RunFacts) -> Hashes<'_> {
-    Hashes {
-        plan_hash: run.plan_hash.as_ref(),
-        audit_hash: run.audit_hash.as_ref(),
-    }
+    Hashes { plan_hash: run.plan_hash.as_ref(), audit_hash: run.audit_hash.as_ref() }
 }
 
 fn phase_completed(run: &RunFacts, phase: Phase, outcome: PhaseOutcome, duration_ms: f64) -> PhaseCompleted<'_> {
@@ -418,10 +401,7 @@ fn audit_dream<'a>(run: &'a RunFacts, audit: &'a AuditFacts) -> AuditDream<'a> {
             Finding::Drift(report) => dream.has_baseline = Some(report.has_baseline),
             Finding::Orphan(orphan) => dream.recalled.push(orphan.recalled),
             Finding::References(found) if found.table != crate::change::Table::Entities => {
-                dream.other_tables.push(OtherTable {
-                    table: found.table.as_str(),
-                    audit: &found.audit,
-                });
+                dream.other_tables.push(OtherTable { table: found.table.as_str(), audit: &found.audit });
             }
             Finding::References(_) => {}
         }

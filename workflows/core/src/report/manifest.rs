@@ -87,10 +87,7 @@ impl FileDigest {
 
     /// What identifies all parts so far as one file.
     pub fn finish(self) -> FileEntry {
-        FileEntry {
-            bytes: self.bytes,
-            sha256: hex(&self.sha256.finalize()),
-        }
+        FileEntry { bytes: self.bytes, sha256: hex(&self.sha256.finalize()) }
     }
 }
 
@@ -180,16 +177,8 @@ impl Manifest {
 
     /// Whether a file is the one that was written.
     pub fn verify(&self, name: &str, found: &FileEntry) -> Result<(), ManifestError> {
-        let written = self
-            .dream
-            .files
-            .get(name)
-            .ok_or_else(|| ManifestError::Unknown { name: name.to_owned() })?;
-        if written == found {
-            Ok(())
-        } else {
-            Err(ManifestError::Differs { name: name.to_owned() })
-        }
+        let written = self.dream.files.get(name).ok_or_else(|| ManifestError::Unknown { name: name.to_owned() })?;
+        if written == found { Ok(()) } else { Err(ManifestError::Differs { name: name.to_owned() }) }
     }
 
     /// Whether a set of files is this report, whole and unchanged.

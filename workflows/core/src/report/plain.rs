@@ -83,17 +83,9 @@ pub fn code_span(text: &str, width_max: usize) -> String {
     if text.is_empty() {
         return "(empty)".to_owned();
     }
-    let longest = text
-        .split(|character| character != '`')
-        .map(str::len)
-        .max()
-        .unwrap_or(0);
+    let longest = text.split(|character| character != '`').map(str::len).max().unwrap_or(0);
     let fence = "`".repeat(longest + 1);
-    let pad = if text.starts_with('`') || text.ends_with('`') {
-        " "
-    } else {
-        ""
-    };
+    let pad = if text.starts_with('`') || text.ends_with('`') { " " } else { "" };
     format!("{fence}{pad}{text}{pad}{fence}")
 }
 
@@ -126,11 +118,7 @@ pub fn grouped(number: u64) -> String {
 
 /// A duration in words that a person would use.
 pub fn duration(millis: f64) -> String {
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "durations are positive and short"
-    )]
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "durations are positive and short")]
     let seconds = (millis.max(0.0) / 1_000.0) as u64;
     match seconds {
         0 => format!("{millis:.0} ms"),
@@ -157,10 +145,7 @@ mod tests {
 
     #[test]
     fn what_drives_a_terminal_or_turns_the_order_is_replaced() {
-        assert_eq!(
-            one_line("a\r\n b\u{1b}[31mc\u{202e}d\u{200b}e\u{7}"),
-            "a b\u{fffd}[31mc\u{fffd}d\u{fffd}e\u{fffd}"
-        );
+        assert_eq!(one_line("a\r\n b\u{1b}[31mc\u{202e}d\u{200b}e\u{7}"), "a b\u{fffd}[31mc\u{fffd}d\u{fffd}e\u{fffd}");
         assert_eq!(one_line("  \n "), "");
     }
 
@@ -190,10 +175,7 @@ mod tests {
     fn numbers_and_durations_read_as_people_write_them() {
         assert_eq!(count(1, "entity", "entities"), "1 entity");
         assert_eq!(count(1_234_567, "entity", "entities"), "1,234,567 entities");
-        assert_eq!(
-            [40.0, 12_400.0, 125_000.0, 7_260_000.0].map(duration),
-            ["40 ms", "12 s", "2 min 5 s", "2 h 1 min"]
-        );
+        assert_eq!([40.0, 12_400.0, 125_000.0, 7_260_000.0].map(duration), ["40 ms", "12 s", "2 min 5 s", "2 h 1 min"]);
         assert_eq!(and(&["a".into(), "b".into(), "c".into()]), "a, b and c");
     }
 

@@ -130,12 +130,7 @@ impl<'a> Summary<'a> {
 
     fn feed_op(&mut self, facts: &OpFacts) {
         let op = &facts.op;
-        *self
-            .counts
-            .entry(op.draft.kind)
-            .or_default()
-            .entry(op.state)
-            .or_default() += 1;
+        *self.counts.entry(op.draft.kind).or_default().entry(op.state).or_default() += 1;
         match op.state {
             OpState::Sealed => {
                 self.planned.add(&Totals::planned(facts));
@@ -157,14 +152,9 @@ impl<'a> Summary<'a> {
         self.effective += 1;
         let rank = |impact: u64, seq: u32| (Reverse(impact), seq);
         let found = rank(impact, facts.op.seq);
-        let place = self
-            .heaviest
-            .partition_point(|heavy| rank(heavy.impact, heavy.op.op.seq) < found);
+        let place = self.heaviest.partition_point(|heavy| rank(heavy.impact, heavy.op.op.seq) < found);
         if place < OPS_SHOWN_MAX {
-            let op = OpFacts {
-                numbers: facts.numbers.clone(),
-                ..OpFacts::of(facts.op.clone())
-            };
+            let op = OpFacts { numbers: facts.numbers.clone(), ..OpFacts::of(facts.op.clone()) };
             self.heaviest.insert(place, Heavy { impact, op });
             self.heaviest.truncate(OPS_SHOWN_MAX);
         }
@@ -186,20 +176,10 @@ impl<'a> Summary<'a> {
     /// The entities whose names the page shows.
     pub fn entities(&self) -> BTreeSet<Uuid> {
         let heavy = self.heaviest.iter().flat_map(|heavy| heavy.op.entities());
-        let apart = self
-            .apart
-            .values()
-            .flat_map(|apart| &apart.examples)
-            .flat_map(|pair| [pair.left, pair.right]);
-        let orphans = self
-            .audits
-            .iter()
-            .flat_map(|note| &note.orphans)
-            .map(|orphan| orphan.entity_id);
+        let apart = self.apart.values().flat_map(|apart| &apart.examples).flat_map(|pair| [pair.left, pair.right]);
+        let orphans = self.audits.iter().flat_map(|note| &note.orphans).map(|orphan| orphan.entity_id);
         let tables = self.audits.iter().flat_map(|note| &note.tables);
-        let offenders = tables
-            .flat_map(|table| &table.audit.top_offenders)
-            .map(|offender| offender.id);
+        let offenders = tables.flat_map(|table| &table.audit.top_offenders).map(|offender| offender.id);
         heavy.chain(apart).chain(orphans).chain(offenders).collect()
     }
 
@@ -214,11 +194,7 @@ impl<'a> Summary<'a> {
 
     /// Ops of the plan that came to this.
     fn count(&self, state: OpState) -> u64 {
-        self.counts
-            .values()
-            .filter_map(|states| states.get(&state))
-            .map(|count| u64::from(*count))
-            .sum()
+        self.counts.values().filter_map(|states| states.get(&state)).map(|count| u64::from(*count)).sum()
     }
 }
 
@@ -242,10 +218,7 @@ impl Totals {
 
     /// What the op would do, as far as the plan says.
     fn planned(facts: &OpFacts) -> Self {
-        let mut totals = Self {
-            ops: 1,
-            ..Self::default()
-        };
+        let mut totals = Self { ops: 1, ..Self::default() };
         match (&facts.op.draft.intent, &facts.op.draft.evidence) {
             (Intent::MergeEntities { absorb, .. }, _) => {
                 totals.merges = 1;
@@ -342,12 +315,8 @@ impl AuditNote {
             Recall::LongAgo => "not recalled lately",
         };
         *self.recalls.entry(recall).or_default() += 1;
-        let before = |known: &Orphan| {
-            known
-                .pr_score
-                .total_cmp(&orphan.pr_score)
-                .then(known.entity_id.cmp(&orphan.entity_id))
-        };
+        let before =
+            |known: &Orphan| known.pr_score.total_cmp(&orphan.pr_score).then(known.entity_id.cmp(&orphan.entity_id));
         let place = self.orphans.partition_point(|known| before(known).is_lt());
         if place < FINDINGS_SHOWN_MAX {
             self.orphans.insert(place, orphan.clone());

@@ -41,20 +41,14 @@ impl Table {
     /// Cuts cells so that the table fits. A column keeps at least `widths_min` if it wants it; what others leave over goes
     /// to those that want more, in equal parts.
     fn fitted(headers: &[&'static str], widths_min: &[usize], rows: Vec<Vec<String>>) -> Self {
-        let lines: Vec<Vec<String>> = rows
-            .into_iter()
-            .map(|row| row.iter().map(|text| cell(text, WIDTH_MAX)).collect())
-            .collect();
+        let lines: Vec<Vec<String>> =
+            rows.into_iter().map(|row| row.iter().map(|text| cell(text, WIDTH_MAX)).collect()).collect();
         let wanted = |position: usize| {
             let cells = lines.iter().map(|row| width(&row[position]));
             cells.chain([width(headers[position])]).max().unwrap_or(0)
         };
         let wanted: Vec<usize> = (0..headers.len()).map(wanted).collect();
-        let mut widths: Vec<usize> = wanted
-            .iter()
-            .zip(widths_min)
-            .map(|(want, least)| *want.min(least))
-            .collect();
+        let mut widths: Vec<usize> = wanted.iter().zip(widths_min).map(|(want, least)| *want.min(least)).collect();
         let mut spare = WIDTH_MAX.saturating_sub(widths.iter().map(|width| width + 3).sum::<usize>() + 1);
         loop {
             let wanting: Vec<usize> = (0..widths.len()).filter(|at| widths[*at] < wanted[*at]).collect();
@@ -68,32 +62,18 @@ impl Table {
                 spare -= more;
             }
         }
-        let fit = |row: Vec<String>| {
-            row.iter()
-                .zip(&widths)
-                .map(|(text, width_max)| truncate(text, *width_max))
-                .collect()
-        };
-        Self {
-            headers: headers.to_vec(),
-            rows: lines.into_iter().map(fit).collect(),
-        }
+        let fit =
+            |row: Vec<String>| row.iter().zip(&widths).map(|(text, width_max)| truncate(text, *width_max)).collect();
+        Self { headers: headers.to_vec(), rows: lines.into_iter().map(fit).collect() }
     }
 
     /// Columns of a terminal that it takes, drawn with borders and a space on each side of a cell.
     pub fn width(&self) -> usize {
         let widest = |position: usize| {
-            let cells = self
-                .rows
-                .iter()
-                .filter_map(|row| row.get(position))
-                .map(|text| width(text));
+            let cells = self.rows.iter().filter_map(|row| row.get(position)).map(|text| width(text));
             cells.chain([width(self.headers[position])]).max().unwrap_or(0)
         };
-        (0..self.headers.len())
-            .map(|position| widest(position) + 3)
-            .sum::<usize>()
-            + 1
+        (0..self.headers.len()).map(|position| widest(position) + 3).sum::<usize>() + 1
     }
 }
 
@@ -106,17 +86,11 @@ pub fn plan_rows(ops: &[OpFacts], lens: &Lens<'_>) -> Table {
             draft.kind.title().to_owned(),
             words::state(op.state).to_owned(),
             what(facts, lens),
-            op.reason.map_or_else(
-                || words::brief(&draft.rule, &draft.evidence),
-                |reason| words::reason(reason).to_owned(),
-            ),
+            op.reason
+                .map_or_else(|| words::brief(&draft.rule, &draft.evidence), |reason| words::reason(reason).to_owned()),
         ]
     });
-    Table::fitted(
-        &["seq", "op", "outcome", "what", "why"],
-        &[6, 8, 10, 28, 32],
-        rows.collect(),
-    )
+    Table::fitted(&["seq", "op", "outcome", "what", "why"], &[6, 8, 10, 28, 32], rows.collect())
 }
 
 /// What an op is about, in one cell.
@@ -133,21 +107,16 @@ pub fn what(facts: &OpFacts, lens: &Lens<'_>) -> String {
         Intent::Reabsorb { keep, absorbed } => format!("{} ← {}", entity(*keep, lens), entity(*absorbed, lens)),
         Intent::Centroid { entity: kept, .. } => format!("vector of {}", entity(*kept, lens)),
         Intent::DropReferences { row, chunks } => format!("{} of {}", chunks.len(), row_name(*row, lens)),
-        Intent::Observe { rows } => rows
-            .iter()
-            .take(NAMES_MAX)
-            .map(|id| entity(*id, lens))
-            .collect::<Vec<_>>()
-            .join(" / "),
+        Intent::Observe { rows } => {
+            rows.iter().take(NAMES_MAX).map(|id| entity(*id, lens)).collect::<Vec<_>>().join(" / ")
+        }
     }
 }
 
 /// An entity in a cell: its name, else the end of its id.
 fn entity(id: Uuid, lens: &Lens<'_>) -> String {
     let name = lens.name(id);
-    name.as_ref()
-        .and_then(|name| name.shown())
-        .map_or_else(|| short_id(id), |name| cell(name, NAME_WIDTH_MAX))
+    name.as_ref().and_then(|name| name.shown()).map_or_else(|| short_id(id), |name| cell(name, NAME_WIDTH_MAX))
 }
 
 /// The end of an id: ids that were made in one moment may all begin alike.
@@ -165,11 +134,7 @@ fn row_name(row: RowKey, lens: &Lens<'_>) -> String {
 /// Ops by kind and by what became of them; the last row adds them up.
 pub fn counts_rows(counts: &Counts) -> Table {
     let used: BTreeSet<OpState> = counts.values().flat_map(|states| states.keys().copied()).collect();
-    let states: Vec<OpState> = OpState::ALL
-        .iter()
-        .copied()
-        .filter(|state| used.contains(state))
-        .collect();
+    let states: Vec<OpState> = OpState::ALL.iter().copied().filter(|state| used.contains(state)).collect();
     let mut headers = vec!["op"];
     headers.extend(states.iter().map(|state| words::state(*state)));
     headers.push("all");
@@ -187,13 +152,7 @@ pub fn counts_rows(counts: &Counts) -> Table {
         .map(|(kind, of)| line(kind.title(), states.iter().map(|state| number(of, *state)).collect()))
         .collect();
     if counts.len() > 1 {
-        rows.push(line(
-            "all",
-            states
-                .iter()
-                .map(|state| counts.values().map(|of| number(of, *state)).sum())
-                .collect(),
-        ));
+        rows.push(line("all", states.iter().map(|state| counts.values().map(|of| number(of, *state)).sum()).collect()));
     }
     Table { headers, rows }
 }
@@ -201,12 +160,8 @@ pub fn counts_rows(counts: &Counts) -> Table {
 /// Runs, as a history lists them.
 pub fn run_rows(runs: &[RunFacts]) -> Table {
     let rows = runs.iter().map(|run| {
-        let changed: u64 = run
-            .counts
-            .values()
-            .filter_map(|states| states.get(&OpState::Applied))
-            .map(|n| u64::from(*n))
-            .sum();
+        let changed: u64 =
+            run.counts.values().filter_map(|states| states.get(&OpState::Applied)).map(|n| u64::from(*n)).sum();
         vec![
             run.run.to_string(),
             minute(run.started_at),
@@ -215,11 +170,7 @@ pub fn run_rows(runs: &[RunFacts]) -> Table {
             format!("{}/{}", grouped(changed), grouped(u64::from(run.ops_total))),
         ]
     });
-    Table::fitted(
-        &["run", "started (UTC)", "mode", "state", "applied"],
-        &[36, 16, 7, 15, 10],
-        rows.collect(),
-    )
+    Table::fitted(&["run", "started (UTC)", "mode", "state", "applied"], &[36, 16, 7, 15, 10], rows.collect())
 }
 
 fn minute(moment: Moment) -> String {
@@ -288,11 +239,7 @@ fn list_diff(before: &Value, held: &UndoCell, after: Option<&Value>) -> Option<S
 fn shown(column: Column, value: &Value, lens: &Lens<'_>) -> String {
     let redaction = lens.redaction();
     let text = |text: &str| {
-        let marked = if holds(column) == Holds::TypeName {
-            redaction.type_name(text)
-        } else {
-            redaction.text(text)
-        };
+        let marked = if holds(column) == Holds::TypeName { redaction.type_name(text) } else { redaction.text(text) };
         marked.shown().map_or_else(|| "(taken out)".to_owned(), str::to_owned)
     };
     match value {

@@ -49,9 +49,7 @@ impl<'a> UndoExport<'a> {
             run_id: self.run.run,
             namespace_id: self.run.namespace,
             started_at: self.run.started_at,
-            dream: HeadDream {
-                redacted: degree.redacts().then_some(degree),
-            },
+            dream: HeadDream { redacted: degree.redacts().then_some(degree) },
         };
         let json = spell(&head);
         // The object is left open, for `ops` to be its last key.
@@ -65,10 +63,7 @@ impl<'a> UndoExport<'a> {
         let record = facts.undo.as_ref()?;
         let separator = if self.ops == 0 { "\n" } else { ",\n" };
         self.ops += 1;
-        Some(format!(
-            "{separator}{}",
-            spell(&entry(self.run, facts, record, self.redaction))
-        ))
+        Some(format!("{separator}{}", spell(&entry(self.run, facts, record, self.redaction))))
     }
 
     /// The end of the file.
@@ -126,11 +121,7 @@ fn entry<'a>(run: &RunFacts, facts: &'a OpFacts, record: &'a UndoRecord, redacti
             outcome: facts.op.state,
             undone_at: facts.undone_at,
             redacted: degree.redacts().then_some(degree),
-            changes: record
-                .changes
-                .iter()
-                .map(|change| shown_change(change, redaction))
-                .collect(),
+            changes: record.changes.iter().map(|change| shown_change(change, redaction)).collect(),
         },
     }
 }
@@ -182,26 +173,14 @@ fn before<'a>(intent: &Intent, record: &'a UndoRecord) -> Before<'a> {
         change.columns.get(&column).map(|cell| &cell.before.value)
     };
     match intent {
-        Intent::MergeEntities { keep, absorb } => Before::Merges {
-            merges: merges_before(*keep, absorb, record),
-        },
+        Intent::MergeEntities { keep, absorb } => Before::Merges { merges: merges_before(*keep, absorb, record) },
         Intent::DropReferences { row, .. } if row.table == Table::Entities => {
             let previous_source_chunk_ids = cell(*row, Column::SourceChunkIds).map_or(&[][..], Value::ids);
-            Before::Entities {
-                entities: [EntityBefore {
-                    entity_id: row.id,
-                    previous_source_chunk_ids,
-                }],
-            }
+            Before::Entities { entities: [EntityBefore { entity_id: row.id, previous_source_chunk_ids }] }
         }
         Intent::Centroid { entity, .. } => {
             let previous_embedding = cell(RowKey::entity(*entity), Column::Embedding).and_then(Value::vector);
-            Before::Clusters {
-                clusters: [ClusterBefore {
-                    entity_id: *entity,
-                    previous_embedding,
-                }],
-            }
+            Before::Clusters { clusters: [ClusterBefore { entity_id: *entity, previous_embedding }] }
         }
         Intent::Reabsorb { .. } | Intent::DropReferences { .. } | Intent::Observe { .. } => Before::Nothing {},
     }
@@ -221,11 +200,7 @@ fn merges_before(keep: Uuid, absorb: &[Uuid], record: &UndoRecord) -> Vec<MergeB
             applied: true,
         })
         .collect();
-    for change in record
-        .changes
-        .iter()
-        .filter(|change| change.key.table == Table::Relationships)
-    {
+    for change in record.changes.iter().filter(|change| change.key.table == Table::Relationships) {
         let end = |column| change.columns.get(&column).and_then(|cell| cell.before.value.id());
         let (source, target) = (end(Column::SourceEntityId), end(Column::TargetEntityId));
         if change.columns.contains_key(&Column::InvalidatedAt) {
@@ -233,11 +208,7 @@ fn merges_before(keep: Uuid, absorb: &[Uuid], record: &UndoRecord) -> Vec<MergeB
                 first.self_loops_invalidated.push(change.key.id);
             }
         } else if let Some(ended) = source.or(target) {
-            let edge = EdgeBefore {
-                id: change.key.id,
-                source_entity_id: source,
-                target_entity_id: target,
-            };
+            let edge = EdgeBefore { id: change.key.id, source_entity_id: source, target_entity_id: target };
             if let Some(merge) = merges.iter_mut().find(|merge| merge.absorbed_id == ended) {
                 merge.previous_relationships.push(edge);
             }
@@ -271,15 +242,8 @@ enum ShownBefore<'a> {
 }
 
 fn shown_change<'a>(change: &'a UndoChange, redaction: &Redaction) -> Change<'a> {
-    let columns = change
-        .columns
-        .iter()
-        .map(|(column, cell)| (*column, shown_cell(*column, cell, redaction)));
-    Change {
-        key: change.key,
-        existence: change.existence,
-        columns: columns.collect(),
-    }
+    let columns = change.columns.iter().map(|(column, cell)| (*column, shown_cell(*column, cell, redaction)));
+    Change { key: change.key, existence: change.existence, columns: columns.collect() }
 }
 
 fn shown_cell<'a>(column: Column, cell: &'a UndoCell, redaction: &Redaction) -> ShownCell<'a> {
@@ -295,11 +259,7 @@ fn shown_cell<'a>(column: Column, cell: &'a UndoCell, redaction: &Redaction) -> 
         _ if cell.before.spelling.is_none() => ShownBefore::Whole(&cell.before),
         _ => ShownBefore::Text(redaction.text(cell.before.spelling.as_deref().unwrap_or_default())),
     };
-    ShownCell {
-        before,
-        added: &cell.added,
-        after: is_safe.then_some(cell.after),
-    }
+    ShownCell { before, added: &cell.added, after: is_safe.then_some(cell.after) }
 }
 
 impl Serialize for ShownBefore<'_> {

@@ -126,9 +126,7 @@ pub fn pair(pair: &PairEvidence, threshold: Option<Score>) -> Weighed {
     weigh_names(pair, &mut weighed);
     weigh_vectors(pair.cosine, threshold, &mut weighed);
     weigh_context(pair, &mut weighed);
-    weighed
-        .speaks_against
-        .extend(pair.vetoes.iter().map(|veto| rule(&wire_name(veto))));
+    weighed.speaks_against.extend(pair.vetoes.iter().map(|veto| rule(&wire_name(veto))));
     weighed
 }
 
@@ -148,9 +146,7 @@ fn weigh_names(pair: &PairEvidence, weighed: &mut Weighed) {
     };
     match relation {
         Some(relation) if names.similarity == Score::ONE => weighed.speaks_for.push(relation),
-        Some(relation) => weighed
-            .speaks_for
-            .push(format!("{relation} (alike by {})", score(names.similarity))),
+        Some(relation) => weighed.speaks_for.push(format!("{relation} (alike by {})", score(names.similarity))),
         None => weighed.speaks_against.push("nothing in common in the names".to_owned()),
     }
     let own = |words: u8| count(u64::from(words), "word", "words");
@@ -158,9 +154,7 @@ fn weigh_names(pair: &PairEvidence, weighed: &mut Weighed) {
         (0, 0) => {}
         (0, words) | (words, 0) => weighed.speaks_against.push(format!("one name has {} more", own(words))),
         (left, right) => {
-            weighed
-                .speaks_against
-                .push(format!("each name has words of its own ({left} and {right})"));
+            weighed.speaks_against.push(format!("each name has words of its own ({left} and {right})"));
         }
     }
 }
@@ -168,18 +162,14 @@ fn weigh_names(pair: &PairEvidence, weighed: &mut Weighed) {
 fn weigh_vectors(cosine: CosineEvidence, threshold: Option<Score>, weighed: &mut Weighed) {
     match (cosine, threshold) {
         (CosineEvidence::Scored(found), Some(floor)) if found < floor => {
-            weighed
-                .speaks_against
-                .push(format!("cosine {}, below {}", score(found), score(floor)));
+            weighed.speaks_against.push(format!("cosine {}, below {}", score(found), score(floor)));
         }
         (CosineEvidence::Scored(found), _) => weighed.speaks_for.push(format!("cosine {}", score(found))),
         (CosineEvidence::NotScored(NotScored::Absent), _) => {
             weighed.speaks_against.push("no vectors to compare".to_owned());
         }
         (CosineEvidence::NotScored(NotScored::DifferentModel), _) => {
-            weighed
-                .speaks_against
-                .push("the vectors come from different models".to_owned());
+            weighed.speaks_against.push("the vectors come from different models".to_owned());
         }
         (CosineEvidence::NotScored(NotScored::NoDirection), _) => {
             weighed.speaks_against.push("a vector without direction".to_owned());
@@ -192,37 +182,23 @@ fn weigh_context(pair: &PairEvidence, weighed: &mut Weighed) {
     let neighbours = &pair.neighbours;
     if neighbours.shared > 0 {
         let shared = count(u64::from(neighbours.shared), "shared neighbour", "shared neighbours");
-        weighed
-            .speaks_for
-            .push(format!("{shared} of {} and {}", neighbours.left, neighbours.right));
+        weighed.speaks_for.push(format!("{shared} of {} and {}", neighbours.left, neighbours.right));
     } else if neighbours.left > 0 && neighbours.right > 0 {
         let (left, right) = (neighbours.left, neighbours.right);
-        weighed
-            .speaks_against
-            .push(format!("no shared neighbour of {left} and {right}"));
+        weighed.speaks_against.push(format!("no shared neighbour of {left} and {right}"));
     }
     if neighbours.linked {
         weighed.speaks_against.push("an edge runs between the two".to_owned());
     }
     if pair.chunks.shared > 0 {
-        weighed
-            .speaks_for
-            .push(count(u64::from(pair.chunks.shared), "shared chunk", "shared chunks"));
+        weighed.speaks_for.push(count(u64::from(pair.chunks.shared), "shared chunk", "shared chunks"));
     }
     let attributes = pair.attributes;
     if attributes.shared > 0 {
-        weighed.speaks_for.push(count(
-            u64::from(attributes.shared),
-            "attribute agrees",
-            "attributes agree",
-        ));
+        weighed.speaks_for.push(count(u64::from(attributes.shared), "attribute agrees", "attributes agree"));
     }
     if attributes.conflicting > 0 {
-        let conflicting = count(
-            u64::from(attributes.conflicting),
-            "attribute differs",
-            "attributes differ",
-        );
+        let conflicting = count(u64::from(attributes.conflicting), "attribute differs", "attributes differ");
         weighed.speaks_against.push(conflicting);
     }
 }
@@ -242,9 +218,7 @@ pub fn missing(pair: &PairEvidence) -> Vec<String> {
 /// cluster is as good as that.
 pub fn evidence(evidence: &Evidence, threshold: Option<Score>) -> Weighed {
     match evidence {
-        Evidence::Merge(merge) => weakest(&merge.pairs)
-            .map(|weakest| pair(weakest, threshold))
-            .unwrap_or_default(),
+        Evidence::Merge(merge) => weakest(&merge.pairs).map(|weakest| pair(weakest, threshold)).unwrap_or_default(),
         Evidence::Apart(apart) => pair(apart, threshold),
         Evidence::Collision(collision) => Weighed {
             speaks_for: vec![count(u64::from(collision.members), "member", "members")],
@@ -255,42 +229,25 @@ pub fn evidence(evidence: &Evidence, threshold: Option<Score>) -> Weighed {
             if came_back.revived {
                 speaks_for.push("its row lives again".to_owned());
             }
-            speaks_for.push(count(
-                came_back.mentions_new.max(0).unsigned_abs(),
-                "new mention",
-                "new mentions",
-            ));
+            speaks_for.push(count(came_back.mentions_new.max(0).unsigned_abs(), "new mention", "new mentions"));
             speaks_for.push(count(u64::from(came_back.edges_live), "live edge", "live edges"));
-            Weighed {
-                speaks_for,
-                speaks_against: Vec::new(),
-            }
+            Weighed { speaks_for, speaks_against: Vec::new() }
         }
         Evidence::Centroid(centroid) => {
             let vectors = count(u64::from(centroid.vectors), "vector", "vectors");
-            let least = centroid
-                .cosine_min
-                .map(|least| format!("least cosine {}", score(least)));
-            let mut speaks_for = vec![format!(
-                "{vectors} of {}",
-                count(u64::from(centroid.members), "member", "members")
-            )];
+            let least = centroid.cosine_min.map(|least| format!("least cosine {}", score(least)));
+            let mut speaks_for =
+                vec![format!("{vectors} of {}", count(u64::from(centroid.members), "member", "members"))];
             speaks_for.extend(least);
             speaks_for.push(format!(
                 "names at most {} apart",
                 count(u64::from(centroid.edit_distance_max), "letter", "letters")
             ));
-            Weighed {
-                speaks_for,
-                speaks_against: Vec::new(),
-            }
+            Weighed { speaks_for, speaks_against: Vec::new() }
         }
         Evidence::Drop(drop) => {
             let references = count(u64::from(drop.references), "reference", "references");
-            Weighed {
-                speaks_for: vec![format!("{} of {references} dead", drop.dead)],
-                speaks_against: Vec::new(),
-            }
+            Weighed { speaks_for: vec![format!("{} of {references} dead", drop.dead)], speaks_against: Vec::new() }
         }
     }
 }
@@ -312,27 +269,14 @@ pub fn brief(rule: &str, evidence: &Evidence) -> String {
             let cosine = pair.cosine.score().map(|cosine| format!("cosine {}", score(cosine)));
             (rule.to_owned(), [cosine, None, None])
         }
-        Evidence::Collision(collision) => (
-            rule.to_owned(),
-            [some(collision.members, "member", "members"), None, None],
-        ),
+        Evidence::Collision(collision) => (rule.to_owned(), [some(collision.members, "member", "members"), None, None]),
         Evidence::Reabsorb(came_back) => {
-            let mentions = count(
-                came_back.mentions_new.max(0).unsigned_abs(),
-                "new mention",
-                "new mentions",
-            );
-            (
-                mentions,
-                [some(came_back.edges_live, "live edge", "live edges"), None, None],
-            )
+            let mentions = count(came_back.mentions_new.max(0).unsigned_abs(), "new mention", "new mentions");
+            (mentions, [some(came_back.edges_live, "live edge", "live edges"), None, None])
         }
         Evidence::Centroid(centroid) => {
             let cosine = centroid.cosine_min.map(|cosine| format!("cosine {}", score(cosine)));
-            (
-                rule.to_owned(),
-                [cosine, some(centroid.members, "member", "members"), None],
-            )
+            (rule.to_owned(), [cosine, some(centroid.members, "member", "members"), None])
         }
         Evidence::Drop(drop) => (format!("{} of {} dead", drop.dead, drop.references), [None, None, None]),
     };
@@ -343,14 +287,7 @@ pub fn brief(rule: &str, evidence: &Evidence) -> String {
 
 /// The pair that was joined by the weakest rule, and of those the one whose names are least alike.
 pub fn weakest(pairs: &[PairEvidence]) -> Option<&PairEvidence> {
-    pairs.iter().max_by_key(|pair| {
-        (
-            pair.rule,
-            std::cmp::Reverse(pair.names.similarity),
-            pair.left,
-            pair.right,
-        )
-    })
+    pairs.iter().max_by_key(|pair| (pair.rule, std::cmp::Reverse(pair.names.similarity), pair.left, pair.right))
 }
 
 /// What an op did, in words; empty if it did nothing.
@@ -358,54 +295,22 @@ pub fn numbers(numbers: &EffectNumbers) -> Vec<String> {
     let edges = &numbers.edges;
     let counted = [
         (u64::from(numbers.absorbed), "entity absorbed", "entities absorbed"),
-        (
-            numbers.mentions_added.max(0).unsigned_abs(),
-            "mention gained",
-            "mentions gained",
-        ),
+        (numbers.mentions_added.max(0).unsigned_abs(), "mention gained", "mentions gained"),
         (u64::from(edges.moved), "edge moved", "edges moved"),
-        (
-            u64::from(edges.parallels_folded),
-            "parallel edge folded",
-            "parallel edges folded",
-        ),
-        (
-            u64::from(edges.parallels_kept),
-            "parallel edge left two",
-            "parallel edges left two",
-        ),
-        (
-            u64::from(edges.self_loops_retired),
-            "self-loop retired",
-            "self-loops retired",
-        ),
-        (
-            u64::from(edges.temporal_moved),
-            "temporal edge moved",
-            "temporal edges moved",
-        ),
+        (u64::from(edges.parallels_folded), "parallel edge folded", "parallel edges folded"),
+        (u64::from(edges.parallels_kept), "parallel edge left two", "parallel edges left two"),
+        (u64::from(edges.self_loops_retired), "self-loop retired", "self-loops retired"),
+        (u64::from(edges.temporal_moved), "temporal edge moved", "temporal edges moved"),
         (
             u64::from(numbers.attributes_conflicting),
             "attribute value kept as alternative",
             "attribute values kept as alternatives",
         ),
-        (
-            u64::from(numbers.sources_dropped),
-            "source id beyond the cap",
-            "source ids beyond the cap",
-        ),
-        (
-            u64::from(numbers.references_removed),
-            "dead reference removed",
-            "dead references removed",
-        ),
+        (u64::from(numbers.sources_dropped), "source id beyond the cap", "source ids beyond the cap"),
+        (u64::from(numbers.references_removed), "dead reference removed", "dead references removed"),
         (u64::from(numbers.vectors_set), "vector set", "vectors set"),
     ];
-    counted
-        .into_iter()
-        .filter(|(number, ..)| *number > 0)
-        .map(|(number, one, many)| count(number, one, many))
-        .collect()
+    counted.into_iter().filter(|(number, ..)| *number > 0).map(|(number, one, many)| count(number, one, many)).collect()
 }
 
 /// What an audit is about.

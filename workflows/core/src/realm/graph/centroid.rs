@@ -49,9 +49,8 @@ pub fn draft(merge: &Draft, members: &Members, settings: CentroidSettings) -> Op
     let scores = pairs(&vectors).map(|(one, two)| between(one, two).unwrap_or(Score(-Score::ONE.0)));
     let cosine_min = scores.min();
     let names: Vec<&str> = members.values().map(|(name, _)| name.as_str()).collect();
-    let distances = pairs(&names).map(|(one, two)| {
-        rapidfuzz::distance::levenshtein::distance(one.chars(), two.chars())
-    });
+    let distances =
+        pairs(&names).map(|(one, two)| rapidfuzz::distance::levenshtein::distance(one.chars(), two.chars()));
     let edit_distance_max = u32::try_from(distances.max().unwrap_or(0)).unwrap_or(u32::MAX);
     let (decision, rule) = if members.len() < 2 {
         (Decision::SkipSingleton, "singleton")

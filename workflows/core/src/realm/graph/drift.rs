@@ -126,7 +126,10 @@ mod tests {
     use super::*;
 
     fn frequencies(entity: &[(&str, u64)]) -> Frequencies {
-        Frequencies { entity: entity.iter().map(|(name, count)| ((*name).to_owned(), *count)).collect(), ..Frequencies::default() }
+        Frequencies {
+            entity: entity.iter().map(|(name, count)| ((*name).to_owned(), *count)).collect(),
+            ..Frequencies::default()
+        }
     }
 
     #[test]

@@ -53,7 +53,8 @@ pub fn follow(
     let mut numbers = EdgeNumbers::default();
     let mut moving = Vec::new();
     let mut loops = Vec::new();
-    for edge in editor.rows().edges_at(Table::Relationships, absorbed.iter().copied()).filter(|edge| is_standing(edge)) {
+    for edge in editor.rows().edges_at(Table::Relationships, absorbed.iter().copied()).filter(|edge| is_standing(edge))
+    {
         match ends_after(edge, keep, absorbed) {
             Some((source, target)) if source == target => loops.push(edge.key()),
             Some(ends) => moving.push((edge.clone(), ends)),
@@ -135,9 +136,8 @@ fn fold_or_move(
         }
     }
     let groups = groups.into_values().filter(|group| group.len() > 1);
-    let groups: Vec<Vec<(Row, bool)>> = groups
-        .map(|group| group.into_iter().map(|(edge, moves)| (edge.clone(), moves)).collect())
-        .collect();
+    let groups: Vec<Vec<(Row, bool)>> =
+        groups.map(|group| group.into_iter().map(|(edge, moves)| (edge.clone(), moves)).collect()).collect();
     let mut folded = Vec::new();
     for group in groups {
         folded.extend(fold(editor, group, op, now, numbers)?);

@@ -75,7 +75,8 @@ pub fn take_over(
     members.sort_by_key(|row| (std::cmp::Reverse(mention_count(row)), row.get(Column::CreatedAt).time(), row.id));
     let members: Vec<&Row> = members.iter().collect();
 
-    let mut numbers = EffectNumbers { absorbed: u32::try_from(members.len()).unwrap_or(u32::MAX), ..Default::default() };
+    let mut numbers =
+        EffectNumbers { absorbed: u32::try_from(members.len()).unwrap_or(u32::MAX), ..Default::default() };
     numbers.mentions_added = mentions.iter().sum();
     editor.set(key, Column::MentionCount, Value::Int(mention_count(&survivor) + numbers.mentions_added))?;
     unite_sources(editor, &survivor, &members, &mut numbers)?;
@@ -97,9 +98,8 @@ pub fn take_over(
 /// The rulings on the survivor's name and each absorbed one.
 fn same_as(editor: &Editor<'_>, context: &Context, keep: Uuid, absorb: &[Uuid]) -> Result<Vec<Verdict>, NotLoaded> {
     let survivor = row_name_key(&context.text_key, entity(editor, keep)?);
-    let on = |id: &Uuid| {
-        Ok(Verdict::on(survivor, row_name_key(&context.text_key, entity(editor, *id)?), Ruling::SameAs))
-    };
+    let on =
+        |id: &Uuid| Ok(Verdict::on(survivor, row_name_key(&context.text_key, entity(editor, *id)?), Ruling::SameAs));
     absorb.iter().map(on).collect()
 }
 

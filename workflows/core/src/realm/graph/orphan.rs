@@ -88,7 +88,9 @@ impl OrphanPlanner {
     pub fn candidates(mut self, settings: OrphanSettings) -> (Vec<Candidate>, usize) {
         self.entities.sort_unstable();
         self.edges.sort_unstable();
-        let rank = |id: &Uuid| self.entities.binary_search_by(|(known, _)| known.cmp(id)).ok().and_then(|at| u32::try_from(at).ok());
+        let rank = |id: &Uuid| {
+            self.entities.binary_search_by(|(known, _)| known.cmp(id)).ok().and_then(|at| u32::try_from(at).ok())
+        };
         let mut edges = Vec::with_capacity(self.edges.len() * 2);
         for (source, target, co_occurrence) in &self.edges {
             if let (Some(source), Some(target)) = (rank(source), rank(target))
@@ -106,7 +108,11 @@ impl OrphanPlanner {
             .iter()
             .zip(&scores)
             .filter(|((_, mention_count), score)| **score <= cut && *mention_count <= 1)
-            .map(|((entity, mention_count), score)| Candidate { entity: *entity, score: *score, mention_count: *mention_count })
+            .map(|((entity, mention_count), score)| Candidate {
+                entity: *entity,
+                score: *score,
+                mention_count: *mention_count,
+            })
             .collect();
         let beyond = candidates.len().saturating_sub(CANDIDATES_MAX);
         candidates.truncate(CANDIDATES_MAX);
@@ -129,7 +135,8 @@ pub fn orphans(
             let recalled = match recalls {
                 None => Recall::Unknown,
                 Some(recalls) => {
-                    let last = recalls.iter().find(|(entity, _)| *entity == candidate.entity).and_then(|(_, last)| *last);
+                    let last =
+                        recalls.iter().find(|(entity, _)| *entity == candidate.entity).and_then(|(_, last)| *last);
                     match last {
                         None => Recall::Never,
                         Some(last) if last >= window_start => return None,

@@ -28,7 +28,10 @@ pub fn dedupe_drafts(plan: DedupePlan, names: &NameKeys, settings: &DedupeSettin
 fn merge_draft(merge: MergeDraft, names: &NameKeys, settings: &DedupeSettings) -> Draft {
     let members = std::iter::once(merge.keep).chain(merge.absorb.iter().copied());
     let mut premises: Vec<Premise> = members
-        .map(|entity| Premise::Entity { entity, name_and_type: names.get(&entity).copied().unwrap_or(Fingerprint([0; 16])) })
+        .map(|entity| Premise::Entity {
+            entity,
+            name_and_type: names.get(&entity).copied().unwrap_or(Fingerprint([0; 16])),
+        })
         .collect();
     let score_min = settings.threshold(&merge.entity_type);
     let by_vectors = merge.pairs.iter().filter(|pair| pair.rule == Rule::NamesAndCosine);

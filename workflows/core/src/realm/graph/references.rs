@@ -88,7 +88,8 @@ impl ReferenceAuditor {
     }
 
     fn keep_worst(&mut self) {
-        self.offenders.sort_by_key(|offender| (std::cmp::Reverse((offender.dead_uuid_count, offender.length)), offender.id));
+        self.offenders
+            .sort_by_key(|offender| (std::cmp::Reverse((offender.dead_uuid_count, offender.length)), offender.id));
         self.offenders.truncate(OFFENDERS_MAX);
     }
 

@@ -44,35 +44,11 @@ fn audit(note: &AuditNote, lens: &Lens<'_>, page: &mut String) {
 fn drift(report: &DriftReport, lens: &Lens<'_>, page: &mut String) {
     let (entities, relationships) = (report.entity_total, report.relationship_total);
     let entities = count(entities, "live entity", "live entities");
-    let _ = writeln!(
-        page,
-        "- {entities}, {}",
-        count(relationships, "live relationship", "live relationships")
-    );
-    type_names(
-        "entity types observed and not declared",
-        &report.new_entity_types,
-        lens,
-        page,
-    );
-    type_names(
-        "entity types declared and not observed",
-        &report.unused_entity_types,
-        lens,
-        page,
-    );
-    type_names(
-        "relationship types observed and not declared",
-        &report.new_relationship_types,
-        lens,
-        page,
-    );
-    type_names(
-        "relationship types declared and not observed",
-        &report.unused_relationship_types,
-        lens,
-        page,
-    );
+    let _ = writeln!(page, "- {entities}, {}", count(relationships, "live relationship", "live relationships"));
+    type_names("entity types observed and not declared", &report.new_entity_types, lens, page);
+    type_names("entity types declared and not observed", &report.unused_entity_types, lens, page);
+    type_names("relationship types observed and not declared", &report.new_relationship_types, lens, page);
+    type_names("relationship types declared and not observed", &report.unused_relationship_types, lens, page);
     moved("entities", &report.entity_frequency_delta, lens, page);
     moved("relationships", &report.relationship_frequency_delta, lens, page);
     if !report.has_baseline {
@@ -112,51 +88,32 @@ fn moved(rows: &str, deltas: &BTreeMap<String, (u64, u64)>, lens: &Lens<'_>, pag
     sorted.sort_by_key(|(name, (before, now))| (std::cmp::Reverse(before.abs_diff(*now)), *name));
     for (name, (before, now)) in sorted.iter().take(FINDINGS_SHOWN_MAX) {
         let text = lens.redaction().type_name(name);
-        let shown = text
-            .shown()
-            .map_or_else(|| "a type".to_owned(), |name| code_span(name, NAME_WIDTH_MAX));
+        let shown = text.shown().map_or_else(|| "a type".to_owned(), |name| code_span(name, NAME_WIDTH_MAX));
         let _ = writeln!(page, "  - {shown}: {} → {}", grouped(*before), grouped(*now));
     }
 }
 
 fn orphans(note: &AuditNote, lens: &Lens<'_>, page: &mut String) {
-    let recalls: Vec<String> = note
-        .recalls
-        .iter()
-        .map(|(recall, number)| format!("{} {recall}", grouped(*number)))
-        .collect();
+    let recalls: Vec<String> =
+        note.recalls.iter().map(|(recall, number)| format!("{} {recall}", grouped(*number))).collect();
     let found = count(note.findings, "candidate for an archive", "candidates for an archive");
     let _ = writeln!(page, "- {found} ({}); nothing is archived", recalls.join(", "));
     for orphan in &note.orphans {
         let mentions = count(orphan.mention_count.max(0).unsigned_abs(), "mention", "mentions");
-        let _ = writeln!(
-            page,
-            "  - {}: rank {}, {mentions}",
-            label(orphan.entity_id, lens),
-            rank(orphan.pr_score)
-        );
+        let _ = writeln!(page, "  - {}: rank {}, {mentions}", label(orphan.entity_id, lens), rank(orphan.pr_score));
     }
 }
 
 /// A rank with the digits that tell it from another.
 fn rank(score: f64) -> String {
-    if score >= 1e-3 {
-        format!("{score:.4}")
-    } else {
-        format!("{score:.1e}")
-    }
+    if score >= 1e-3 { format!("{score:.4}") } else { format!("{score:.1e}") }
 }
 
 fn references(found: &TableAudit, lens: &Lens<'_>, page: &mut String) {
     let audit = &found.audit;
     let references = count(audit.total_references, "reference", "references");
     let rows = grouped(audit.total_rows);
-    let _ = writeln!(
-        page,
-        "- {}: {references} in {rows} rows, {} dead",
-        found.table,
-        grouped(audit.total_dead_uuids)
-    );
+    let _ = writeln!(page, "- {}: {references} in {rows} rows, {} dead", found.table, grouped(audit.total_dead_uuids));
     let _ = writeln!(
         page,
         "  - half of the rows have at most {}, nine in ten at most {}, the longest list has {}",
@@ -167,11 +124,7 @@ fn references(found: &TableAudit, lens: &Lens<'_>, page: &mut String) {
             Table::Entities => label(offender.id, lens),
             table => format!("row `{}` of {table}", offender.id),
         };
-        let _ = writeln!(
-            page,
-            "  - {row}: {} of {} dead",
-            offender.dead_uuid_count, offender.length
-        );
+        let _ = writeln!(page, "  - {row}: {} of {} dead", offender.dead_uuid_count, offender.length);
     }
 }
 
@@ -192,9 +145,7 @@ fn next_step(summary: &Summary<'_>, page: &mut String) {
             let (namespace, run) = (run.namespace, run.run);
             commands(
                 page,
-                &[format!(
-                    "dream run graph --namespace {namespace}{store} --mode apply --plan-of {run}{enable}"
-                )],
+                &[format!("dream run graph --namespace {namespace}{store} --mode apply --plan-of {run}{enable}")],
             );
         }
         return;
@@ -212,16 +163,9 @@ fn next_step(summary: &Summary<'_>, page: &mut String) {
     );
     commands(
         page,
-        &[
-            format!("dream undo --run {}{store} --dry-run", run.run),
-            format!("dream undo --run {}{store}", run.run),
-        ],
+        &[format!("dream undo --run {}{store} --dry-run", run.run), format!("dream undo --run {}{store}", run.run)],
     );
-    if let Some(heavy) = summary
-        .heaviest
-        .iter()
-        .find(|heavy| heavy.op.op.state == OpState::Applied)
-    {
+    if let Some(heavy) = summary.heaviest.iter().find(|heavy| heavy.op.op.state == OpState::Applied) {
         page.push_str("\nOne op, for example the first of those above:\n\n");
         commands(page, &[format!("dream undo --op {}{store}", heavy.op.op.id)]);
     }

@@ -43,11 +43,7 @@ fn story(summary: &Summary<'_>) -> String {
     }
     let apart = summary.count(OpState::KeptApart);
     if apart > 0 {
-        let pairs = count(
-            apart,
-            "pair that looks alike stays two",
-            "pairs that look alike stay two",
-        );
+        let pairs = count(apart, "pair that looks alike stays two", "pairs that look alike stay two");
         let _ = write!(story, " {pairs}.");
     }
     let not_done = [OpState::Skipped, OpState::Stale, OpState::Failed];
@@ -96,12 +92,7 @@ fn sentence(totals: &Totals, was: &str, were: &str) -> Option<String> {
     let survivors = format!("merged into {}", count(totals.merges, "other", "others"));
     let counted = [
         (totals.absorbed, "entity", "entities", survivors.as_str()),
-        (
-            totals.reabsorbed,
-            "returned entity",
-            "returned entities",
-            "absorbed again",
-        ),
+        (totals.reabsorbed, "returned entity", "returned entities", "absorbed again"),
         (totals.references, "dead reference", "dead references", "removed"),
         (totals.vectors, "vector", "vectors", "set"),
     ];
@@ -109,11 +100,7 @@ fn sentence(totals: &Totals, was: &str, were: &str) -> Option<String> {
         .into_iter()
         .filter(|(number, ..)| *number > 0)
         .map(|(number, one, many, what)| {
-            format!(
-                "{}{} {what}",
-                count(number, one, many),
-                if number == 1 { was } else { were }
-            )
+            format!("{}{} {what}", count(number, one, many), if number == 1 { was } else { were })
         })
         .collect();
     (!parts.is_empty()).then(|| format!("{}.", and(&parts)))
@@ -121,20 +108,11 @@ fn sentence(totals: &Totals, was: &str, were: &str) -> Option<String> {
 
 fn facts(summary: &Summary<'_>, lens: &Lens<'_>, page: &mut String) {
     let run = summary.run;
-    let _ = writeln!(
-        page,
-        "- namespace: `{}`, in store {}",
-        run.namespace,
-        code_span(&run.store, STORE_WIDTH_MAX)
-    );
+    let _ = writeln!(page, "- namespace: `{}`, in store {}", run.namespace, code_span(&run.store, STORE_WIDTH_MAX));
     let _ = writeln!(page, "- mode: {}, started by {}", run.mode, started_by(summary));
     let _ = writeln!(page, "- status: {}", run.state.as_str());
     if let Some(code) = run.failure {
-        let _ = writeln!(
-            page,
-            "- failure: {} ({code}), explained in `docs/errors/{code}.md`",
-            code.name()
-        );
+        let _ = writeln!(page, "- failure: {} ({code}), explained in `docs/errors/{code}.md`", code.name());
         let _ = writeln!(page, "- next step: {}", code.advice());
     }
     let time = run.started_at.to_string().replace('T', " ");
@@ -177,42 +155,18 @@ fn changed(summary: &Summary<'_>, page: &mut String) {
     let lines = |totals: &Totals| -> Vec<String> {
         let counted = [
             (totals.absorbed, "entity absorbed", "entities absorbed"),
-            (
-                totals.reabsorbed,
-                "returned entity absorbed again",
-                "returned entities absorbed again",
-            ),
-            (
-                totals.mentions,
-                "mention gained by survivors",
-                "mentions gained by survivors",
-            ),
-            (
-                totals.edges_moved,
-                "edge moved to a survivor",
-                "edges moved to survivors",
-            ),
-            (
-                totals.edges_folded,
-                "edge folded into a parallel one",
-                "edges folded into parallel ones",
-            ),
+            (totals.reabsorbed, "returned entity absorbed again", "returned entities absorbed again"),
+            (totals.mentions, "mention gained by survivors", "mentions gained by survivors"),
+            (totals.edges_moved, "edge moved to a survivor", "edges moved to survivors"),
+            (totals.edges_folded, "edge folded into a parallel one", "edges folded into parallel ones"),
             (
                 totals.edges_kept_parallel,
                 "parallel edge left two, as its properties contradict",
                 "parallel edges left two, as their properties contradict",
             ),
-            (
-                totals.self_loops_retired,
-                "edge between members retired",
-                "edges between members retired",
-            ),
+            (totals.self_loops_retired, "edge between members retired", "edges between members retired"),
             (totals.temporal_moved, "temporal edge moved", "temporal edges moved"),
-            (
-                totals.alternatives,
-                "attribute value kept as an alternative",
-                "attribute values kept as alternatives",
-            ),
+            (totals.alternatives, "attribute value kept as an alternative", "attribute values kept as alternatives"),
             (
                 totals.sources_dropped,
                 "source id beyond the cap, kept in the undo record",

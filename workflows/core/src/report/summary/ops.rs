@@ -28,22 +28,11 @@ fn heaviest(summary: &Summary<'_>, lens: &Lens<'_>, page: &mut String) {
     }
     let (shown, all) = (summary.heaviest.len() as u64, summary.effective);
     let of = if shown < all {
-        format!(
-            "The first {} of {} ops that change something",
-            grouped(shown),
-            grouped(all)
-        )
+        format!("The first {} of {} ops that change something", grouped(shown), grouped(all))
     } else {
-        format!(
-            "All {} that {} something",
-            count(all, "op", "ops"),
-            if all == 1 { "changes" } else { "change" }
-        )
+        format!("All {} that {} something", count(all, "op", "ops"), if all == 1 { "changes" } else { "change" })
     };
-    let _ = writeln!(
-        page,
-        "\n## The ops with the greatest impact\n\n{of}. Impact counts {IMPACT_FORMULA}.\n"
-    );
+    let _ = writeln!(page, "\n## The ops with the greatest impact\n\n{of}. Impact counts {IMPACT_FORMULA}.\n");
     for (place, heavy) in (1..).zip(&summary.heaviest) {
         one_heavy(summary, place, heavy, lens, page);
     }
@@ -53,23 +42,14 @@ fn one_heavy(summary: &Summary<'_>, place: usize, heavy: &Heavy, lens: &Lens<'_>
     let op = &heavy.op.op;
     let title = op.draft.kind.title();
     let what = what(&heavy.op, lens);
-    let _ = writeln!(
-        page,
-        "{place}. **{title}**, op {}, impact {}: {what}",
-        op.seq,
-        grouped(heavy.impact)
-    );
+    let _ = writeln!(page, "{place}. **{title}**, op {}, impact {}: {what}", op.seq, grouped(heavy.impact));
     let _ = writeln!(page, "   - rule: {} (`{}`)", words::rule(&op.draft.rule), op.draft.rule);
     if let Evidence::Merge(evidence) = &op.draft.evidence
         && evidence.pairs.len() > 1
         && let Some(pair) = words::weakest(&evidence.pairs)
     {
         let (left, right) = (label(pair.left, lens), label(pair.right, lens));
-        let _ = writeln!(
-            page,
-            "   - weakest of {} pairs: {left} and {right}",
-            evidence.pairs.len()
-        );
+        let _ = writeln!(page, "   - weakest of {} pairs: {left} and {right}", evidence.pairs.len());
     }
     let threshold = khora::threshold(&heavy.op, &summary.run.settings, lens).map(Score::from_unit);
     weighed(&words::evidence(&op.draft.evidence, threshold), page);
@@ -101,19 +81,10 @@ fn what(facts: &OpFacts, lens: &Lens<'_>) -> String {
             format!("{} → {}{}", and(&names), label(*keep, lens), of_type(*keep, lens))
         }
         Intent::Reabsorb { keep, absorbed } => {
-            format!(
-                "{} came back → {}{}",
-                label(*absorbed, lens),
-                label(*keep, lens),
-                of_type(*keep, lens)
-            )
+            format!("{} came back → {}{}", label(*absorbed, lens), label(*keep, lens), of_type(*keep, lens))
         }
         Intent::Centroid { entity, members } => {
-            let how = if facts.op.draft.decision == Decision::ReEmbed {
-                "from its name"
-            } else {
-                "as the mean"
-            };
+            let how = if facts.op.draft.decision == Decision::ReEmbed { "from its name" } else { "as the mean" };
             let members = count(members.len() as u64, "member", "members");
             format!("vector of {}, {how}, for {members}", label(*entity, lens))
         }
@@ -135,9 +106,7 @@ fn what(facts: &OpFacts, lens: &Lens<'_>) -> String {
 fn of_type(entity: uuid::Uuid, lens: &Lens<'_>) -> String {
     let entity_type = lens.entity_type(entity);
     let shown = entity_type.as_ref().and_then(|name| name.shown());
-    shown
-        .map(|name| format!(", of type {}", code_span(name, NAME_WIDTH_MAX)))
-        .unwrap_or_default()
+    shown.map(|name| format!(", of type {}", code_span(name, NAME_WIDTH_MAX))).unwrap_or_default()
 }
 
 fn not_done(summary: &Summary<'_>, page: &mut String) {
@@ -152,19 +121,10 @@ fn not_done(summary: &Summary<'_>, page: &mut String) {
             None if *state == OpState::Noop => ": nothing was left to do".to_owned(),
             None => String::new(),
         };
-        let _ = writeln!(
-            page,
-            "- {} × {}, {}{why}",
-            grouped(*number),
-            kind.title(),
-            words::state(*state)
-        );
+        let _ = writeln!(page, "- {} × {}, {}{why}", grouped(*number), kind.title(), words::state(*state));
     }
     for skip in &run.skip_reasons {
-        let rows = skip
-            .count
-            .map(|rows| format!(", {}", count(rows, "row", "rows")))
-            .unwrap_or_default();
+        let rows = skip.count.map(|rows| format!(", {}", count(rows, "row", "rows"))).unwrap_or_default();
         let (title, why) = (skip.op_kind.title(), words::reason(skip.reason));
         let _ = writeln!(page, "- {title}{rows}: {why} (`{}`)", skip.reason);
     }
@@ -179,24 +139,14 @@ fn apart(summary: &Summary<'_>, lens: &Lens<'_>, page: &mut String) {
     let mut reasons: Vec<(&String, &Apart)> = summary.apart.iter().collect();
     reasons.sort_by(|(one_name, one), (two_name, two)| two.pairs.cmp(&one.pairs).then(one_name.cmp(two_name)));
     for (rule, apart) in reasons {
-        let _ = writeln!(
-            page,
-            "- {}: {} (`{rule}`)",
-            count(apart.pairs, "pair", "pairs"),
-            words::rule(rule)
-        );
+        let _ = writeln!(page, "- {}: {} (`{rule}`)", count(apart.pairs, "pair", "pairs"), words::rule(rule));
         for pair in &apart.examples {
             example(summary, rule, pair, lens, page);
         }
     }
     for (reason, pairs) in unlisted {
         let name = words::wire_name(reason);
-        let _ = writeln!(
-            page,
-            "- {} more, not listed: {}",
-            count(*pairs, "pair", "pairs"),
-            words::rule(&name)
-        );
+        let _ = writeln!(page, "- {} more, not listed: {}", count(*pairs, "pair", "pairs"), words::rule(&name));
     }
 }
 
@@ -214,10 +164,6 @@ fn example(summary: &Summary<'_>, rule: &str, pair: &PairEvidence, lens: &Lens<'
     }
     let missing = words::missing(pair);
     if !missing.is_empty() {
-        let _ = writeln!(
-            page,
-            "    - any one of these would make them one: {}",
-            missing.join(", ")
-        );
+        let _ = writeln!(page, "    - any one of these would make them one: {}", missing.join(", "));
     }
 }

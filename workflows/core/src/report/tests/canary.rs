@@ -16,10 +16,7 @@ use crate::undo::UndoRecord;
 
 /// Planted texts: longer than a summary may show, so that a text that is cut shows its head and never its tail.
 fn canary(number: usize) -> String {
-    format!(
-        "CANARY-{number:03}-{}-TAIL-{number:03}",
-        "ß".repeat(SUMMARY_CHARACTERS_MAX)
-    )
+    format!("CANARY-{number:03}-{}-TAIL-{number:03}", "ß".repeat(SUMMARY_CHARACTERS_MAX))
 }
 
 /// Hands out canaries.
@@ -38,21 +35,13 @@ impl Planter {
 
     /// A change of every column of text of a table, before and after.
     fn change(&mut self, key: RowKey, existence: Existence) -> RowChange {
-        let columns = key
-            .table
-            .columns()
-            .iter()
-            .filter(|column| holds(**column) != Holds::Facts);
+        let columns = key.table.columns().iter().filter(|column| holds(**column) != Holds::Facts);
         let columns = columns.map(|column| ColumnChange {
             column: *column,
             before: self.cell(*column),
             after: Value::Text(self.text()),
         });
-        RowChange {
-            key,
-            existence,
-            columns: columns.collect(),
-        }
+        RowChange { key, existence, columns: columns.collect() }
     }
 
     fn cell(&mut self, column: Column) -> Cell {
@@ -62,10 +51,7 @@ impl Planter {
                 Value::Json(format!(r#"{{"{}":["{text}",{{"{}":1}}]}}"#, self.text(), self.text())).into()
             }
             // Spelled otherwise than meant, as a foreign store may.
-            Holds::TypeName => Cell {
-                value: Value::Text(text),
-                spelling: Some(self.text().into()),
-            },
+            Holds::TypeName => Cell { value: Value::Text(text), spelling: Some(self.text().into()) },
             Holds::Text | Holds::Facts => Value::Text(text).into(),
         }
     }
@@ -80,13 +66,7 @@ fn planted(mut world: World) -> (World, usize) {
     }
     for op in &mut world.ops {
         let Some(record) = op.undo.take() else { continue };
-        let mut changes = vec![planter.change(
-            RowKey {
-                table: Table::Aliases,
-                id: op.op.id.0,
-            },
-            Existence::Created,
-        )];
+        let mut changes = vec![planter.change(RowKey { table: Table::Aliases, id: op.op.id.0 }, Existence::Created)];
         changes.extend(record.keys().map(|key| planter.change(key, Existence::Kept)));
         changes.push(planter.change(RowKey::relationship(op.op.id.0), Existence::Removed));
         op.undo = Some(UndoRecord::of(&changes));
@@ -116,20 +96,12 @@ fn planted(mut world: World) -> (World, usize) {
 
 /// Everything that a report or a terminal shows of a world.
 fn shown(world: &World, redaction: &Redaction) -> Vec<String> {
-    let Files {
-        events,
-        undo,
-        summary,
-        manifest,
-    } = world.files(redaction);
+    let Files { events, undo, summary, manifest } = world.files(redaction);
     let names = |entity| world.name(entity);
     let lens = Lens::new(redaction, &names);
     let records = || world.ops.iter().filter_map(|op| op.undo.as_ref());
     let secret = Value::Text(canary(999));
-    let tables = [
-        plan_rows(&world.ops, &lens),
-        diff_rows(records(), &|_, _| Some(secret.clone()), &lens),
-    ];
+    let tables = [plan_rows(&world.ops, &lens), diff_rows(records(), &|_, _| Some(secret.clone()), &lens)];
     let mut shown = vec![events, undo, summary, manifest];
     shown.extend(tables.into_iter().flat_map(|table| table.rows).flatten());
     shown
@@ -140,10 +112,7 @@ fn of_a_hundred_planted_texts_none_comes_out_when_text_is_taken_out() {
     for world in [applied(), dry_run()] {
         let (world, texts) = planted(world);
         for text in shown(&world, &Redaction::new(RedactText::All)) {
-            assert!(
-                !text.contains("CANARY") && !text.contains("TAIL") && !text.contains('ß'),
-                "{text}"
-            );
+            assert!(!text.contains("CANARY") && !text.contains("TAIL") && !text.contains('ß'), "{text}");
         }
         if world.run.mode.may_write() {
             assert!(texts >= 100, "{texts}");
@@ -157,21 +126,13 @@ fn no_planted_text_is_longer_than_a_summary_may_show() {
     let shown = shown(&world, &Redaction::new(RedactText::Summary));
     let all = shown.join("\n");
     assert!(!all.contains("TAIL"));
-    assert!(
-        !all.contains(&"ß".repeat(SUMMARY_CHARACTERS_MAX - 10)),
-        "a head and so many letters are more than may be"
-    );
-    let seen = (1..=texts)
-        .filter(|number| all.contains(&format!("CANARY-{number:03}")))
-        .count();
+    assert!(!all.contains(&"ß".repeat(SUMMARY_CHARACTERS_MAX - 10)), "a head and so many letters are more than may be");
+    let seen = (1..=texts).filter(|number| all.contains(&format!("CANARY-{number:03}"))).count();
     assert!(seen >= 100, "only {seen} of {texts} canaries sing at all");
     let documents = shown[0].lines().chain([shown[1].as_str()]);
     for document in documents {
         for_each_text(&serde_json::from_str(document).unwrap(), &mut |text| {
-            assert!(
-                !text.contains("CANARY") || text.chars().count() <= SUMMARY_CHARACTERS_MAX,
-                "{text}"
-            );
+            assert!(!text.contains("CANARY") || text.chars().count() <= SUMMARY_CHARACTERS_MAX, "{text}");
         });
     }
 }
@@ -202,10 +163,8 @@ fn without_redaction_every_planted_text_that_a_report_holds_is_whole() {
 #[test]
 fn declared_types_are_kinds_and_are_kept() {
     let declared = DeclaredType::Name("ORGANIZATION".into());
-    let redaction = Redaction::new(RedactText::All).declaring(&Expertise {
-        entity_types: vec![declared],
-        relationship_types: vec![],
-    });
+    let redaction = Redaction::new(RedactText::All)
+        .declaring(&Expertise { entity_types: vec![declared], relationship_types: vec![] });
     let files = applied().files(&redaction);
     for text in [&files.events, &files.summary] {
         assert!(text.contains("ORGANIZATION") && !text.contains("PERSON") && !text.contains("OpenAI"));

@@ -50,15 +50,9 @@ const KHORA_KEYS: [(&str, &str); 6] = [
         "op_id run_id phase op_type inputs outputs decision rationale source_llm_call_ids undo started_at duration_ms \
          namespace_id text_refs",
     ),
-    (
-        "DreamPhaseCompleted",
-        "run_id namespace_id phase outcome ops_total duration_ms",
-    ),
+    ("DreamPhaseCompleted", "run_id namespace_id phase outcome ops_total duration_ms"),
     ("DreamRunCompleted", "run_id namespace_id mode duration_ms ops_total"),
-    (
-        "DreamRunFailed",
-        "run_id namespace_id mode duration_ms error_hash error_type",
-    ),
+    ("DreamRunFailed", "run_id namespace_id mode duration_ms error_hash error_type"),
 ];
 
 fn worlds() -> [World; 5] {
@@ -67,14 +61,9 @@ fn worlds() -> [World; 5] {
 
 #[test]
 fn every_line_has_khoras_keys_in_khoras_order_then_ours_then_the_tags() {
-    for line in worlds().iter().flat_map(|world| {
-        world
-            .files(&WHOLE)
-            .events
-            .lines()
-            .map(str::to_owned)
-            .collect::<Vec<_>>()
-    }) {
+    for line in
+        worlds().iter().flat_map(|world| world.files(&WHOLE).events.lines().map(str::to_owned).collect::<Vec<_>>())
+    {
         let json: Json = serde_json::from_str(&line).unwrap();
         let event = json["event"].as_str().unwrap();
         let (_, khora) = KHORA_KEYS.iter().find(|(name, _)| *name == event).unwrap();
@@ -94,14 +83,8 @@ fn values_that_khora_does_not_know_stand_under_our_key() {
     let mut world = waiting();
     world.run.trigger = Trigger::Schedule;
     let first: Json = serde_json::from_str(world.files(&WHOLE).events.lines().next().unwrap()).unwrap();
-    assert_eq!(
-        (&first["mode"], &first["trigger"]),
-        (&Json::from("apply"), &Json::from("manual"))
-    );
-    assert_eq!(
-        (&first["dream"]["mode"], &first["dream"]["trigger"]),
-        (&Json::from("review"), &Json::from("schedule"))
-    );
+    assert_eq!((&first["mode"], &first["trigger"]), (&Json::from("apply"), &Json::from("manual")));
+    assert_eq!((&first["dream"]["mode"], &first["dream"]["trigger"]), (&Json::from("review"), &Json::from("schedule")));
     world.run.is_resumed = true;
     let first: Json = serde_json::from_str(world.files(&WHOLE).events.lines().next().unwrap()).unwrap();
     assert_eq!(first["trigger"], "resume");
@@ -121,10 +104,7 @@ fn every_end_has_its_event_and_an_open_run_has_none() {
         };
         let last = *world.events().last().unwrap();
         assert_eq!(expected.unwrap_or(last), last, "{state}");
-        assert!(
-            world.files(&WHOLE).summary.contains("## How to look closer"),
-            "{state} has a page"
-        );
+        assert!(world.files(&WHOLE).summary.contains("## How to look closer"), "{state} has a page");
     }
 }
 
@@ -182,10 +162,7 @@ fn a_summary_stays_small_and_shows_the_heaviest_in_any_order() {
             ops.reverse();
         }
         let mut summary = Summary::new(&world.run);
-        ops.into_iter()
-            .cycle()
-            .take(world.ops.len() * 40)
-            .for_each(|op| summary.feed(&Event::Op(op)));
+        ops.into_iter().cycle().take(world.ops.len() * 40).for_each(|op| summary.feed(&Event::Op(op)));
         assert!(summary.entities().len() < 60);
         let names = |entity| world.name(entity);
         summary.page(&crate::report::Lens::new(&WHOLE, &names))
@@ -214,16 +191,10 @@ fn another_schema_is_refused_and_so_is_anything_unreadable() {
     let other = text.replace("dream-report/1", "dream-report/2");
     assert_eq!(Manifest::read(&other), Err(ManifestError::OtherSchema));
     assert_eq!(Manifest::read("{}"), Err(ManifestError::Unreadable));
-    assert_eq!(
-        Manifest::read(&text.replace("\"files\"", "\"fils\"")),
-        Err(ManifestError::Unreadable)
-    );
+    assert_eq!(Manifest::read(&text.replace("\"files\"", "\"fils\"")), Err(ManifestError::Unreadable));
     let sealed = FileEntry::of(text.as_bytes()).sha256;
     assert!(Manifest::read_sealed(&text, &sealed).is_ok());
-    assert_eq!(
-        Manifest::read_sealed(&other, &sealed),
-        Err(ManifestError::OtherManifest)
-    );
+    assert_eq!(Manifest::read_sealed(&other, &sealed), Err(ManifestError::OtherManifest));
 }
 
 #[test]
@@ -238,21 +209,14 @@ fn only_a_run_that_came_to_its_end_is_completed() {
 fn report() -> (Manifest, BTreeMap<String, Vec<u8>>) {
     let world = applied();
     let files = world.files(&WHOLE);
-    let named = [
-        ("events.jsonl", files.events),
-        ("undo.json", files.undo),
-        ("summary.md", files.summary),
-    ];
+    let named = [("events.jsonl", files.events), ("undo.json", files.undo), ("summary.md", files.summary)];
     let run = world.run.run;
     let found = named.map(|(name, content)| (format!("{run}.{name}"), content.into_bytes()));
     (Manifest::read(&files.manifest).unwrap(), found.into())
 }
 
 fn entries(files: &BTreeMap<String, Vec<u8>>) -> BTreeMap<String, FileEntry> {
-    files
-        .iter()
-        .map(|(name, content)| (name.clone(), FileEntry::of(content)))
-        .collect()
+    files.iter().map(|(name, content)| (name.clone(), FileEntry::of(content))).collect()
 }
 
 #[test]
@@ -260,18 +224,10 @@ fn a_manifest_knows_its_files() {
     let (manifest, mut files) = report();
     assert_eq!(manifest.verify_all(&entries(&files)), Ok(()));
     files.insert("stranger".into(), vec![]);
-    assert_eq!(
-        manifest.verify_all(&entries(&files)),
-        Err(ManifestError::Unknown {
-            name: "stranger".into()
-        })
-    );
+    assert_eq!(manifest.verify_all(&entries(&files)), Err(ManifestError::Unknown { name: "stranger".into() }));
     files.remove("stranger");
     let (name, _) = files.pop_first().unwrap();
-    assert_eq!(
-        manifest.verify_all(&entries(&files)),
-        Err(ManifestError::Missing { name })
-    );
+    assert_eq!(manifest.verify_all(&entries(&files)), Err(ManifestError::Missing { name }));
 }
 
 proptest! {

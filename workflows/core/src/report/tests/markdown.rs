@@ -60,19 +60,12 @@ fn hostile_names_change_nothing_but_the_names() {
             assert_eq!(skeleton(&page), plain, "{hostile:?}");
         }
         assert!(!page.contains('\u{1b}') && !page.contains('\u{202e}'));
-        assert_eq!(
-            page.lines().filter(|line| line.starts_with('#')).count(),
-            page_headings(&plain),
-            "{hostile:?}"
-        );
+        assert_eq!(page.lines().filter(|line| line.starts_with('#')).count(), page_headings(&plain), "{hostile:?}");
     }
 }
 
 fn page_headings(skeleton: &[String]) -> usize {
-    skeleton
-        .iter()
-        .filter(|event| event.starts_with("Start(Heading"))
-        .count()
+    skeleton.iter().filter(|event| event.starts_with("Start(Heading")).count()
 }
 
 proptest! {

@@ -104,11 +104,7 @@ fn a_diff_shows_before_and_after_and_what_others_changed_since() {
             return Some(Value::Int(20));
         }
         let change = changes.iter().find(|change| change.key == key)?;
-        change
-            .columns
-            .iter()
-            .find(|change| change.column == column)
-            .map(|change| change.after.clone())
+        change.columns.iter().find(|change| change.column == column).map(|change| change.after.clone())
     };
     let record = UndoRecord::of(&changes);
     check(
