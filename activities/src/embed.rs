@@ -40,7 +40,7 @@ const FAILED_CALLS_MAX: u32 = 3;
 /// Sealed ops looked through at once.
 const OPS_PER_PAGE: u32 = 1_000;
 
-/// An endpoint that speaks as OpenAI's does.
+/// An endpoint that speaks as `OpenAI`'s does.
 pub struct Embedder {
     client: reqwest::Client,
     url: String,

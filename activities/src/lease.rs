@@ -25,7 +25,7 @@ pub async fn while_renewing<T>(
                 Ok(()) => {}
                 // The next renewal may succeed; the term has room for it.
                 Err(error) if error.is_transient() => {
-                    tracing::warn!(run.id = %fence.run, "renewing the lease of run {} failed, trying again", fence.run)
+                    tracing::warn!(run.id = %fence.run, "renewing the lease of run {} failed, trying again", fence.run);
                 }
                 Err(error) => return Err::<T, _>(error).or_fail(),
             }

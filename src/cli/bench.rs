@@ -20,7 +20,7 @@ pub(crate) struct Bench {
     /// `sqlite`, for a file in a temporary folder, or `postgres://…`, a server with pgvector on which databases may be created.
     #[arg(long, default_value = SQLITE)]
     store: String,
-    /// Which engine is measured besides the local one; a Temporal server where TEMPORAL_ADDRESS is set.
+    /// Which engine is measured besides the local one; a Temporal server where `TEMPORAL_ADDRESS` is set.
     #[arg(long)]
     on: Option<Engine>,
     /// How often each is measured; the median counts.
@@ -29,7 +29,7 @@ pub(crate) struct Bench {
     /// Answers as JSON.
     #[arg(long)]
     json: bool,
-    /// Plans dedupe over the bench's namespace in the store that DREAM_STORE names and says what it took; the bench starts
+    /// Plans dedupe over the bench's namespace in the store that `DREAM_STORE` names and says what it took; the bench starts
     /// itself so, to measure memory.
     #[arg(long, hide = true)]
     plan_only: bool,

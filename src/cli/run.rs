@@ -71,7 +71,7 @@ pub(crate) struct Graph {
     /// A file that declares types, as YAML, TOML or JSON.
     #[arg(long)]
     pub(crate) expertise: Option<PathBuf>,
-    /// Runs although KHORA_DREAM_ENABLED is off.
+    /// Runs although `KHORA_DREAM_ENABLED` is off.
     #[arg(long)]
     pub(crate) enable: bool,
     /// Removes references although more than half of them look dead.
@@ -83,7 +83,7 @@ pub(crate) struct Graph {
     /// Says that a timer starts this run.
     #[arg(long)]
     pub(crate) scheduled: bool,
-    /// Who runs it: a Temporal server, or this process; a server where TEMPORAL_ADDRESS is set.
+    /// Who runs it: a Temporal server, or this process; a server where `TEMPORAL_ADDRESS` is set.
     #[arg(long)]
     pub(crate) on: Option<Engine>,
     /// The workflow's id on a Temporal server.
@@ -241,7 +241,7 @@ pub(crate) async fn locally(world: Arc<dream_activities::World>, begin: Begin) -
 fn show(bar: &ProgressBar, progress: &Progress) {
     match progress {
         Progress::Auditing { kind } | Progress::Planning { kind } => {
-            bar.set_message(format!("looking: {}", kind.title()))
+            bar.set_message(format!("looking: {}", kind.title()));
         }
         Progress::Sealing => bar.set_message("sealing the plan"),
         Progress::Sealed(sealed) => bar.set_length(u64::from(sealed.ops_total)),
@@ -266,7 +266,7 @@ impl Graph {
             document_ids: self.document_ids.clone(),
         };
         let mut input = DreamInput::of_namespace(self.namespace.clone());
-        input.store = wiring::store_name(config, self.store.name()).to_owned();
+        wiring::store_name(config, self.store.name()).clone_into(&mut input.store);
         input.mode = self.mode;
         input.ops.clone_from(&self.ops);
         input.scope = (scope != Scope::default()).then_some(scope);

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use temporalio_client::{
     UntypedQuery, UntypedSignal, UntypedUpdate, WorkflowExecuteUpdateOptions, WorkflowGetResultOptions,
-    WorkflowQueryOptions, WorkflowSignalOptions,
+    WorkflowQueryOptions, WorkflowSignalOptions, WorkflowTerminateOptions,
 };
 use temporalio_common::data_converters::RawValue;
 use temporalio_common::protos::temporal::api::common::v1::Payload;
@@ -132,5 +132,5 @@ async fn a_workflow_that_nobody_knows_is_listed_by_doctor() {
         doctor.stdout.contains(&id).then_some(doctor)
     });
     assert_ne!(doctor.code, 0, "{}", doctor.stdout);
-    handle.terminate(Default::default()).await.unwrap();
+    handle.terminate(WorkflowTerminateOptions::default()).await.unwrap();
 }

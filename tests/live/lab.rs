@@ -24,7 +24,7 @@ use crate::support::program::Program;
 use crate::support::world::NAMESPACE;
 
 /// How long a test waits for what should come within seconds, on a machine that does other things beside it.
-pub const PATIENCE: Duration = Duration::from_secs(120);
+pub const PATIENCE: Duration = Duration::from_mins(2);
 
 /// The store of a lab, by its name.
 pub const STORE: &str = "default";
@@ -125,6 +125,7 @@ impl Lab {
 }
 
 /// The input of a dream over the namespace of the tests, from the JSON that a person would type beside `namespace`.
+#[expect(clippy::needless_pass_by_value, reason = "it is written where it is passed")]
 pub fn input(fields: Value) -> DreamInput {
     let mut input = json!({ "namespace": NAMESPACE });
     input.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());

@@ -4,6 +4,7 @@
 //! has a database, a task queue and workers of its own. One file per subject; add a module here.
 
 #![allow(clippy::missing_panics_doc, reason = "a test panics where it fails")]
+#![allow(clippy::unwrap_used, clippy::print_stderr, reason = "a test says where it fails, and what it skips")]
 #![allow(unreachable_pub, reason = "a test binary has no outside")]
 
 #[path = "../support/mod.rs"]

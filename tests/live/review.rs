@@ -50,7 +50,7 @@ async fn a_plan_is_approved_by_its_hash_and_what_was_rejected_does_not_come_back
     let reported = result(&handle).await.unwrap();
     assert_eq!(reported.state.to_string(), "completed");
     let state = lab.program.ops("default", &view.run_id);
-    let state = state.iter().find(|op| op["seq"].to_string() == place).unwrap();
+    let state = state.iter().find(|op| op["seq"] == merges[0]["seq"]).unwrap();
     assert_ne!(state["state"], "applied");
 
     let again = lab.dream(input(json!({}))).await;

@@ -9,7 +9,7 @@ use crate::support::world::{Chance, NAMESPACE, World, timeless};
 const RUN: &str = "01900000-0000-7000-8000-000000000001";
 
 /// Kills per round at most; a run that is killed more often than this makes no progress.
-const KILLS_MAX: u32 = 200;
+const KILLS_MAX: u64 = 200;
 
 fn rounds() -> u64 {
     if std::env::var("DREAM_TEST_PROFILE").is_ok_and(|profile| profile == "long") { 40 } else { 6 }
@@ -41,9 +41,8 @@ fn a_run_that_is_killed_again_and_again_ends_like_one_that_was_left_alone() {
 /// Runs to the end, with kills at moments given by the seed; answers how often it was killed.
 fn disturbed(program: &Program, store: &str, seed: u64) -> u64 {
     let mut chance = Chance(seed);
-    let mut kills = 0;
     let mut is_begun = false;
-    for _ in 0..KILLS_MAX {
+    for kills in 0..KILLS_MAX {
         let mut arguments =
             vec!["run", "graph", "--namespace", NAMESPACE, "--store", store, "--on", "local", "--mode", "apply"];
         arguments.extend(if is_begun { ["--resume", RUN] } else { ["--run-id", RUN] });
@@ -62,7 +61,6 @@ fn disturbed(program: &Program, store: &str, seed: u64) -> u64 {
         }
         child.kill().unwrap();
         child.wait().unwrap();
-        kills += 1;
         is_begun = program.run(&["status", RUN, "--store", store]).code == 0;
     }
     panic!("seed {seed}: the run made no progress under {KILLS_MAX} kills");

@@ -66,7 +66,8 @@ fn each_switch_turns_its_op_on_and_off() {
 
 #[test]
 fn each_threshold_changes_a_decision() {
-    let cases: [(&str, &str, fn(&[Value]) -> usize); 6] = [
+    type Count = fn(&[Value]) -> usize;
+    let cases: [(&str, &str, Count); 6] = [
         ("KHORA_DREAM_DEDUPE_ENTITIES_DEFAULT_THRESHOLD", "1.0", |ops| {
             ops.iter().filter(|op| op["draft"]["evidence"]["every_pair_reached_cosine_threshold"] == true).count()
         }),

@@ -2,6 +2,7 @@
 //! formats.
 
 #![allow(clippy::missing_panics_doc, reason = "a test panics where it fails")]
+#![allow(clippy::unwrap_used, clippy::print_stderr, reason = "a test says where it fails, and what it skips")]
 #![allow(unreachable_pub, reason = "a test binary has no outside")]
 
 #[path = "../support/mod.rs"]

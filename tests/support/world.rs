@@ -36,6 +36,7 @@ pub fn name(number: usize) -> String {
 /// A vector that points the same way for the same number only.
 pub fn vector(number: usize, dimension: usize) -> Vec<f32> {
     let mut state = (number as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    #[expect(clippy::cast_precision_loss, reason = "24 bits fit")]
     let mut vector: Vec<f32> = (0..dimension)
         .map(|_| {
             state ^= state << 13;
@@ -80,7 +81,7 @@ impl World {
         let entity = id(kind, number);
         let references: Vec<Uuid> = (0..3).map(|at| Uuid::new_v5(&entity, &[at])).collect();
         // The last reference of every fifth entity is dead.
-        let live = if number % 5 == 0 { 2 } else { 3 };
+        let live = if number.is_multiple_of(5) { 2 } else { 3 };
         for chunk in &references[..live] {
             self.chunks.push(json!({
                 "kind": "chunk", "id": chunk, "content": format!("{name} was mentioned."),

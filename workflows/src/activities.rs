@@ -3,6 +3,7 @@
 //! **Invariant:** a name here is in recorded histories and never changes. A body that needs another shape is another activity.
 
 #![expect(missing_docs, reason = "the SDK's macros generate the markers")]
+#![allow(clippy::needless_pass_by_value, reason = "shapes without bodies")]
 
 use temporalio_common::ActivityError;
 use temporalio_macros::activity_definitions;

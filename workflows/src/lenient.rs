@@ -158,7 +158,7 @@ fn field(path: &Path) -> String {
 
 /// What a field may hold that takes one of a few words.
 fn expected(path: &Path) -> String {
-    let words: Vec<&str> = match path.iter().last() {
+    let words: Vec<&str> = match path.iter().next_back() {
         Some(Segment::Map { key }) if key == "mode" => Mode::ALL.iter().map(|mode| mode.as_str()).collect(),
         Some(Segment::Map { key }) if key == "trigger" => Trigger::ALL.iter().map(|trigger| trigger.as_str()).collect(),
         _ => return String::new(),

@@ -9,16 +9,16 @@ use temporalio_common::RetryPolicy;
 use temporalio_workflow::{ActivityOptions, WorkflowCancellationToken};
 
 /// How long a step may be retried in all. A store that is away for longer is away for good, and the run fails.
-const STEP_TIME_MAX: Duration = Duration::from_secs(12 * 3_600);
+const STEP_TIME_MAX: Duration = Duration::from_hours(12);
 
 /// How long an attempt may take that reads or writes a few rows.
 const SHORT_ATTEMPT_MAX: Duration = Duration::from_secs(30);
 
 /// How long an attempt may take that reads a whole namespace, or writes its report.
-const LONG_ATTEMPT_MAX: Duration = Duration::from_secs(2 * 3_600);
+const LONG_ATTEMPT_MAX: Duration = Duration::from_hours(2);
 
 /// How long an attempt may take on a stretch: its own limit of 45 seconds, and a last group.
-const STRETCH_ATTEMPT_MAX: Duration = Duration::from_secs(120);
+const STRETCH_ATTEMPT_MAX: Duration = Duration::from_mins(2);
 
 /// An attempt that gives no sign of life for this long is given up; long attempts give one every five seconds.
 const SIGN_OF_LIFE_MAX: Duration = Duration::from_secs(30);

@@ -12,7 +12,7 @@ use crate::contract::{Begin, Begun, Halt, Part, PartDone, Report, Reported, RunR
 use crate::steps::{Progress, StepError, Steps, WaitFor};
 
 /// How long a wait lasts before the requests are read again, should a wake-up have been lost.
-const LOOK_EVERY: Duration = Duration::from_secs(60);
+const LOOK_EVERY: Duration = Duration::from_mins(1);
 
 /// How long somebody else's work on the target is waited for at a time.
 const TARGET_EVERY: Duration = Duration::from_secs(5);

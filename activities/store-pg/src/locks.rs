@@ -44,7 +44,7 @@ fn ingest_keys(namespace: Uuid) -> (i32, i32) {
     (fold(high), fold(low))
 }
 
-/// BLAKE2b with 8 bytes over `khora.dream` and the id.
+/// `BLAKE2b` with 8 bytes over `khora.dream` and the id.
 fn dream_key(id: Uuid) -> i64 {
     let digest: Output<Blake2b<U8>> =
         Blake2b::<U8>::new().chain_update(b"khora.dream").chain_update(id.as_bytes()).finalize();

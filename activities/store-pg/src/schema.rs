@@ -59,7 +59,7 @@ pub(crate) struct Shape {
 
 impl Shape {
     /// The statement with the chunk tables that this store has in place of `chunks_of_store`. Only constants are put in.
-    pub(crate) fn over_chunks(&self, statement: &str) -> AssertSqlSafe<String> {
+    pub(crate) fn over_chunks(self, statement: &str) -> AssertSqlSafe<String> {
         let tables = match (self.has_chunks, self.has_khora_chunks) {
             (true, true) => "(select id, namespace_id from chunks union all select id, namespace_id from khora_chunks)",
             (true, false) => "chunks",
@@ -100,13 +100,14 @@ impl PgStore {
         if content && !columns(&mut tx).await?.has_table("khora_alembic_version") {
             sqlx::raw_sql(CONTENT).execute(&mut *tx).await.doing("create the content tables")?;
         }
-        migrator().run_direct(None, &mut *tx, false).await.map_err(|error| match error {
-            MigrateError::Execute(error) | MigrateError::ExecuteMigration(error, _) => {
-                Err::<(), _>(error).doing(OPERATION).unwrap_err()
+        match migrator().run_direct(None, &mut *tx, false).await {
+            Ok(()) => {}
+            Err(MigrateError::Execute(error) | MigrateError::ExecuteMigration(error, _)) => {
+                return Err(error).doing(OPERATION);
             }
             // A newer program has been here, or another one that uses the same names.
-            _ => StoreError::Unfit { operation: OPERATION, code: "migration".to_owned() },
-        })?;
+            Err(_) => return Err(StoreError::Unfit { operation: OPERATION, code: "migration".to_owned() }),
+        }
         query(sql!("runs/make_text_key")).execute(&mut *tx).await.doing("make the store's key")?;
         tx.commit().await.doing(OPERATION)
     }

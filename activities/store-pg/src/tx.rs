@@ -44,16 +44,16 @@ const READ: Treatment = Treatment {
 const SNAPSHOT: Treatment = Treatment {
     mode: "isolation level repeatable read read only",
     lock: Duration::from_secs(5),
-    statement: Duration::from_secs(900),
-    idle: Duration::from_secs(900),
+    statement: Duration::from_mins(15),
+    idle: Duration::from_mins(15),
 };
 
 /// Tables are created once, behind whoever uses the old ones.
 const MIGRATION: Treatment = Treatment {
     mode: "isolation level read committed read write",
-    lock: Duration::from_secs(60),
-    statement: Duration::from_secs(600),
-    idle: Duration::from_secs(60),
+    lock: Duration::from_mins(1),
+    statement: Duration::from_mins(10),
+    idle: Duration::from_mins(1),
 };
 
 impl Treatment {

@@ -67,8 +67,7 @@ pub async fn of_many_that_start_at_once_exactly_one_holds(kit: &dyn WorldKit) {
         starts.spawn(async move { store.begin(&begin).await.unwrap() });
     }
     let begun = starts.join_all().await;
-    let holds: Vec<RunId> =
-        begun.iter().filter_map(|begun| matches!(begun, Begun::Holds { .. }).then(|| held(begun))).collect();
+    let holds: Vec<RunId> = begun.iter().filter(|&begun| matches!(begun, Begun::Holds { .. })).map(held).collect();
     assert_eq!(holds.len(), 1);
     for other in begun.iter().filter(|begun| !matches!(begun, Begun::Holds { .. })) {
         let Begun::Refused(Admission::Locked { run, holder: Some(_) }) = other else { panic!("{other:?}") };

@@ -190,7 +190,7 @@ impl Group<'_> {
             editor.abandon();
             return settled(OpState::Failed, Reason::ForbiddenEffect);
         }
-        result_of(op, editor.finish(), applied)
+        result_of(op, &editor.finish(), applied)
     }
 
     fn run(&self, op: &Op, editor: &mut Editor<'_>) -> Result<Result<Applied, (OpState, Reason)>, NotLoaded> {
@@ -269,7 +269,7 @@ fn premise_needs(premise: &Premise, needs: &mut Needs) {
     }
 }
 
-fn result_of(op: &Op, changes: Vec<RowChange>, applied: Applied) -> OpResult {
+fn result_of(op: &Op, changes: &[RowChange], applied: Applied) -> OpResult {
     let state = if changes.is_empty() { OpState::Noop } else { OpState::Applied };
     OpResult {
         seq: op.seq,
@@ -277,8 +277,8 @@ fn result_of(op: &Op, changes: Vec<RowChange>, applied: Applied) -> OpResult {
         state,
         reason: None,
         numbers: applied.numbers,
-        verbs: verbs(&changes),
-        undo: (!changes.is_empty()).then(|| UndoRecord::of(&changes)),
+        verbs: verbs(changes),
+        undo: (!changes.is_empty()).then(|| UndoRecord::of(changes)),
         verdicts: applied.verdicts,
     }
 }

@@ -23,6 +23,7 @@ impl Moment {
     }
 
     /// This moment moved by a number of seconds, saturating at the ends of time.
+    #[must_use]
     pub const fn plus_seconds(self, seconds: i64) -> Self {
         Self(self.0.saturating_add(seconds.saturating_mul(1_000_000)))
     }

@@ -17,12 +17,18 @@ pub fn admits(kind: OpKind, changes: impl IntoIterator<Item = (Table, Option<Col
 fn may_change(kind: OpKind, table: Table, column: Option<Column>) -> bool {
     use Column as C;
     match (kind, table) {
-        (OpKind::SchemaDriftReport | OpKind::OrphanReport | OpKind::SourceChunkIdsAudit, _) => false,
         (OpKind::SourceChunkIdsGc, Table::Entities | Table::Relationships) => column == Some(C::SourceChunkIds),
         (OpKind::CentroidRecompute, Table::Entities) => {
             matches!(column, Some(C::Embedding | C::EmbeddingModel | C::UpdatedAt))
         }
-        (OpKind::SourceChunkIdsGc | OpKind::CentroidRecompute, _) => false,
+        (
+            OpKind::SchemaDriftReport
+            | OpKind::OrphanReport
+            | OpKind::SourceChunkIdsAudit
+            | OpKind::SourceChunkIdsGc
+            | OpKind::CentroidRecompute,
+            _,
+        ) => false,
         (OpKind::Reabsorb | OpKind::DedupeEntities, Table::Entities) => matches!(
             column,
             Some(

@@ -113,6 +113,7 @@ const UPSERT: &str = "
 
 async fn upsert(connection: &mut PgConnection, namespace: NamespaceId, batch: &[Write]) -> Vec<(String, Moment)> {
     let (high, low) = namespace.0.as_u64_pair();
+    #[expect(clippy::cast_possible_truncation, reason = "the lower half is meant")]
     let fold = |half: u64| i32::from_be_bytes(((half ^ (half >> 32)) as u32).to_be_bytes());
     let mut tx = connection.begin().await.unwrap();
     sqlx::query("select pg_advisory_xact_lock($1, $2)")

@@ -8,7 +8,7 @@ use dream_core::id::{NamespaceId, StableNamespaceId};
 use dream_core::run::RunState;
 use dream_core::undo::OnChanged;
 use dream_ports::apply::{GroupOutcome, UndoRequest};
-use dream_ports::run::{Begun, Fence};
+use dream_ports::run::{Begun, Closing, Fence};
 use dream_ports::{ApplyStore as _, RunStore as _, Store, StoreError};
 use dream_store_pg::PgStore;
 use dream_store_suite::actor::{drop_references, group, run};
@@ -212,7 +212,7 @@ async fn a_run_that_is_closed_during_a_group_lets_the_group_end() {
     let mut looker = stranger(&kit).await;
     until_waiting(&mut looker, "transactionid", 1).await;
     let (store, closed) = (kit.store(), fence.run);
-    let close = tokio::spawn(async move { store.close(closed, RunState::Cancelled, &Default::default()).await });
+    let close = tokio::spawn(async move { store.close(closed, RunState::Cancelled, &Closing::default()).await });
     until_waiting(&mut looker, "transactionid", 2).await;
     say(&mut blocker, "rollback").await;
     group.await.unwrap().unwrap();

@@ -1,5 +1,7 @@
 //! The behavioural suite on the embedded store: in memory, and on a file that Khora made.
 
+#![allow(clippy::unwrap_used, reason = "a test says where it fails")]
+
 mod kit;
 mod statements;
 

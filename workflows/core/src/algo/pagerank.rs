@@ -54,7 +54,6 @@ mod tests {
     use super::*;
 
     #[test]
-    #[expect(clippy::float_cmp, reason = "the numbers must agree to the last bit")]
     fn the_scores_are_khoras() {
         let edges = [(0, 1, 1.0), (1, 0, 1.0), (1, 2, 0.2), (2, 1, 0.2)];
         let expected =

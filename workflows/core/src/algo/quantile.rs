@@ -31,7 +31,6 @@ mod tests {
     use super::*;
 
     #[test]
-    #[expect(clippy::float_cmp, reason = "halves and tenths of whole numbers, computed in one way")]
     fn cuts_lie_between_order_statistics() {
         let scores = [5.0, 1.0, 3.0, 2.0, 4.0];
         assert_eq!(percentile_cut(&scores, 50.0), Some(3.0));

@@ -61,7 +61,7 @@ fn apart_draft(apart: KeptApart) -> Draft {
     Draft {
         kind: OpKind::DedupeEntities,
         decision: Decision::KeptApart,
-        rule: veto.map_or_else(|| wire_name(&apart.reason), |veto| wire_name(veto)),
+        rule: veto.map_or_else(|| wire_name(&apart.reason), wire_name),
         intent: Intent::Observe { rows: vec![apart.evidence.left, apart.evidence.right] },
         premises: Vec::new(),
         depends_on: Vec::new(),
