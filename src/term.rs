@@ -172,7 +172,7 @@ mod tests {
         let least = ["took", "one"];
         let shown = |width| lines(&header, &rows, &least, width)[1].clone();
         assert!(shown(100).contains("took") && shown(100).contains("one"));
-        assert!(!shown(78).contains("took") && shown(78).contains("one"));
-        assert!(!shown(70).contains("took") && !shown(70).contains("one"));
+        assert!(!shown(73).contains("took") && shown(73).contains("one"));
+        assert!(!shown(67).contains("took") && !shown(67).contains("one"));
     }
 }

@@ -151,7 +151,7 @@ fn a_namespace_that_must_not_be_written_is_dreamt_over_and_not_changed() {
 fn bad_input_is_named_by_its_field_and_never_repeated() {
     let program = Program::new();
     program.import("a.db", NAMESPACE, &World::new(10).lines());
-    let cases: [(&[&str], &str); 5] = [
+    let cases: [(&[&str], &str); 6] = [
         (&["--namespace", "canary-namespace"], "namespace: expected a UUID"),
         (&["--namespace", "22222222-2222-4222-8222-222222222222"], "no active namespace"),
         (&["--namespace", NAMESPACE, "--ops", "dream_reabsorb,canary-op"], "ops: entry 2"),
@@ -159,7 +159,8 @@ fn bad_input_is_named_by_its_field_and_never_repeated() {
             &["--namespace", NAMESPACE, "--since", "2026-02-02T00:00:00Z", "--until", "2026-02-01T00:00:00Z"],
             "since must lie before until",
         ),
-        (&["--namespace", NAMESPACE, "--plan-of", NAMESPACE], "no run has the id"),
+        (&["--namespace", NAMESPACE, "--plan-of", NAMESPACE], "plan_of: "),
+        (&["--namespace", NAMESPACE, "--mode", "apply", "--plan-of", NAMESPACE], "no run has the id"),
     ];
     for (arguments, expected) in cases {
         let answer = program.run(&[&["run", "graph", "--store", "a.db", "--on", "local"][..], arguments].concat());

@@ -2,7 +2,7 @@
 
 use dream_core::op::{OpKind, Reason};
 use dream_core::plan::{PlanHash, seal};
-use dream_core::run::{Admission, RunState};
+use dream_core::run::{Admission, RunState, STUCK_AFTER_SECONDS};
 use dream_core::undo::OnChanged;
 use dream_ports::StoreError;
 use dream_ports::apply::UndoRequest;
@@ -11,6 +11,9 @@ use dream_ports::run::{BeginRun, Begun, Closing, Fence};
 use crate::actor::{drop_references, run, step};
 use crate::kit::{WorldKit, assert_same};
 use crate::world::{Scene, entity, id};
+
+/// Seconds of silence after which nobody waits for a run any more.
+const LONG_AGO_SECONDS: i64 = STUCK_AFTER_SECONDS + 1;
 
 /// A namespace in which every reference is dead, and the draft that removes one.
 async fn scene(kit: &dyn WorldKit) -> Scene<'_> {
@@ -62,6 +65,7 @@ pub async fn an_attempt_that_slept_past_its_lease_writes_nothing(kit: &dyn World
     let scene = scene(kit).await;
     let (asleep, _) = scene.planned(1, vec![drop_of(1)]).await;
     kit.expire_leases().await;
+    kit.silence(run(1), LONG_AGO_SECONDS).await;
     let begin = BeginRun { abandon: Some(run(1)), ..scene.beginning(2) };
     let Begun::Holds { .. } = scene.store.begin(&begin).await.unwrap() else { panic!("the target is free") };
     let content = kit.content().await;

@@ -106,7 +106,8 @@ macro_rules! for_each_behaviour {
                 a_stale_op_does_not_end_the_run
             }
             undo {
-                what_somebody_changed_since_is_listed_and_kept_or_overwritten
+                what_somebody_changed_since_is_listed_and_kept
+                what_somebody_changed_since_is_overwritten_on_demand
                 ids_that_others_added_since_survive
                 looking_only_writes_nothing
                 what_was_never_applied_is_nothing_to_take_back

@@ -25,6 +25,6 @@ select o.seq, o.draft, o.state, o.reason, o.review
   from dream.op o
  where o.run_id = $1 and o.state = 'sealed' and o.seq <= $2
    and o.seq >= (select min(seq) from next)
-   and o.seq < case when $4 then coalesce((select seq from behind), $2 + 1) else (select seq from last) + 1 end
+   and o.seq < case when $4 then coalesce((select seq from behind), 2147483647) else (select seq from last) + 1 end
  order by o.seq
    for update of o

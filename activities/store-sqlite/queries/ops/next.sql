@@ -23,5 +23,5 @@ select o.seq, o.draft, o.state, o.reason, o.review
   from dream_op o
  where o.run_id = ?1 and o.state = 'sealed' and o.seq <= ?2
    and o.seq >= (select min(seq) from next)
-   and o.seq < iif(?4, coalesce((select seq from behind), ?2 + 1), (select seq from last) + 1)
+   and o.seq < iif(?4, coalesce((select seq from behind), 2147483647), (select seq from last) + 1)
  order by o.seq
