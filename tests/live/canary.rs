@@ -24,7 +24,6 @@ fn planted() -> String {
     }
     for chunk in &mut world.chunks {
         chunk["content"] = format!("{CANARY} {}", chunk["content"]).into();
-        chunk["metadata"] = json!({ CANARY: CANARY });
     }
     world.lines()
 }

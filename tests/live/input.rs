@@ -83,7 +83,7 @@ async fn a_bad_start_ends_at_once_and_says_why() {
                 Err(error) => {
                     let error = format!("{error:?}");
                     assert!(
-                        error.contains("InvalidInput") || error.contains("NotFound"),
+                        ["InvalidInput", "NotFound", "NoSuchStore"].iter().any(|name| error.contains(name)),
                         "{workflow}, bad input {at}: {error}"
                     );
                     assert!(!error.contains("CANARY"), "{workflow}, bad input {at}: {error}");

@@ -30,7 +30,9 @@ pub fn name(number: usize) -> String {
         let mut letters = word.chars();
         letters.next().map(|first| first.to_uppercase().collect::<String>() + letters.as_str()).unwrap_or_default()
     };
-    format!("{} {}", word(number * 7 + 5), word(number * 13 + 1))
+    // The words of three syllables come round again; then each meets another one.
+    let round = number / count.pow(3);
+    format!("{} {}", word(number * 7 + 5), word(number * 13 + 1 + round * 5))
 }
 
 /// A vector that points the same way for the same number only.

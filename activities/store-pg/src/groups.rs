@@ -22,7 +22,7 @@ use crate::records::{content_key, get, maybe_moment, name_pair, op, signed, word
 use crate::requests::standstill;
 use crate::runs::need_run;
 use crate::schema::{Shape, shape, text_key};
-use crate::tx::Tx;
+use crate::tx::{Tx, end};
 use crate::write::{Direction, Trail, images, trail};
 use crate::{PgStore, query, sql};
 
@@ -107,38 +107,33 @@ impl PgStore {
         exclude_ingestion(tx, fence.namespace).await?;
         exclude_khoras_dreams(tx, fence.namespace, stable).await
     }
-}
 
-#[async_trait]
-impl ApplyStore for PgStore {
-    async fn apply_group(&self, fence: &Fence, request: &GroupRequest) -> Result<GroupOutcome, StoreError> {
-        const OPERATION: &str = "apply a group";
-        let mut tx = self.write(OPERATION).await?;
-        if !self.exclude_khora(&mut tx, fence).await? {
+    async fn apply_in(&self, tx: &mut Tx, fence: &Fence, request: &GroupRequest) -> Result<GroupOutcome, StoreError> {
+        if !self.exclude_khora(tx, fence).await? {
             return Ok(GroupOutcome::KhoraDreams);
         }
-        let now = hold(&mut tx, fence).await?;
-        let standstill = standstill(&mut tx, fence.run, fence.namespace).await?;
+        let now = hold(tx, fence).await?;
+        let standstill = standstill(tx, fence.run, fence.namespace).await?;
         if !standstill.is_clear() {
             return Ok(GroupOutcome::Standing(standstill));
         }
-        let ops = next_ops(&mut tx, fence.run, request).await?;
+        let ops = next_ops(tx, fence.run, request).await?;
         let Some(last) = ops.last().map(|op| op.seq) else {
             return Ok(GroupOutcome::Nothing);
         };
-        let parents = parents(&mut tx, fence.run, &ops).await?;
-        let shape = shape(&mut tx).await?;
+        let parents = parents(tx, fence.run, &ops).await?;
+        let shape = shape(tx).await?;
         let context = Context {
             now,
-            text_key: text_key(&mut tx).await?,
+            text_key: text_key(tx).await?,
             centroid_cosine_min: request.centroid_cosine_min,
             answers: request.answers.clone(),
         };
         let group = Group { ops: &ops, parents: &parents, context: &context };
-        let mut rows = load_group(&mut tx, shape, fence.namespace, &group).await?;
-        let apart = kept_apart(&mut tx, fence.namespace, &group.name_pairs(&rows)).await?;
+        let mut rows = load_group(tx, shape, fence.namespace, &group).await?;
+        let apart = kept_apart(tx, fence.namespace, &group.name_pairs(&rows)).await?;
         let results = group.decide(&mut rows, &apart);
-        images(&mut tx, fence.namespace, &rows.images()).await?;
+        images(tx, fence.namespace, &rows.images()).await?;
         let left = Trail {
             run: fence.run,
             namespace: fence.namespace,
@@ -147,11 +142,22 @@ impl ApplyStore for PgStore {
             at: now,
             results: &results,
         };
-        trail(&mut tx, &left).await?;
-        checkpoint(&mut tx, shape, fence.run, last, now).await?;
-        tx.commit().await.doing(OPERATION)?;
+        trail(tx, &left).await?;
+        checkpoint(tx, shape, fence.run, last, now).await?;
         let ops = ops.iter().zip(&results).map(|(op, result)| (op.draft.kind, result.state, result.reason)).collect();
         Ok(GroupOutcome::Committed { seq: last, ops })
+    }
+}
+
+#[async_trait]
+impl ApplyStore for PgStore {
+    async fn apply_group(&self, fence: &Fence, request: &GroupRequest) -> Result<GroupOutcome, StoreError> {
+        const OPERATION: &str = "apply a group";
+        let mut tx = self.write(OPERATION).await?;
+        let outcome = self.apply_in(&mut tx, fence, request).await;
+        let keep = matches!(outcome, Ok(GroupOutcome::Committed { .. }));
+        end(tx, keep, OPERATION).await?;
+        outcome
     }
 
     async fn fail_next(&self, fence: &Fence, reason: Reason) -> Result<(), StoreError> {

@@ -69,6 +69,17 @@ impl Treatment {
     }
 }
 
+/// Ends a transaction, and waits until it is over. One that is merely dropped is rolled back when its connection is used
+/// again; until then its locks would keep out whoever comes next, ourselves included.
+pub(crate) async fn end(tx: Tx, keep: bool, operation: &'static str) -> Result<(), StoreError> {
+    if keep {
+        return tx.commit().await.doing(operation);
+    }
+    // A connection that broke took its locks with it, and what went wrong before is what counts.
+    let _broken = tx.rollback().await;
+    Ok(())
+}
+
 impl PgStore {
     async fn begin_as(&self, treatment: &Treatment, operation: &'static str) -> Result<Tx, StoreError> {
         // Only the constants above are put in.

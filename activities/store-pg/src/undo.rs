@@ -18,7 +18,7 @@ use crate::leases::{hold, release};
 use crate::load::load;
 use crate::records::{count, get, op, undo_record, word};
 use crate::schema::{shape, text_key};
-use crate::tx::Tx;
+use crate::tx::{Tx, end};
 use crate::write::{Direction, Trail, images, trail};
 use crate::{PgStore, query, sql};
 
@@ -41,15 +41,22 @@ async fn find(tx: &mut Tx, request: &UndoRequest) -> Result<Vec<(Op, Option<Undo
     Ok(found)
 }
 
+const TAKE_BACK: &str = "take ops back";
+
 impl PgStore {
     pub(crate) async fn take_back(&self, fence: &Fence, request: &UndoRequest) -> Result<UndoOutcome, StoreError> {
-        const OPERATION: &str = "take ops back";
-        let mut tx = self.write(OPERATION).await?;
-        if !self.exclude_khora(&mut tx, fence).await? {
-            return Err(StoreError::Busy { operation: OPERATION, code: "khora_dreams".to_owned() });
+        let mut tx = self.write(TAKE_BACK).await?;
+        let outcome = self.take_back_in(&mut tx, fence, request).await;
+        end(tx, outcome.is_ok() && !request.dry_run, TAKE_BACK).await?;
+        outcome
+    }
+
+    async fn take_back_in(&self, tx: &mut Tx, fence: &Fence, request: &UndoRequest) -> Result<UndoOutcome, StoreError> {
+        if !self.exclude_khora(tx, fence).await? {
+            return Err(StoreError::Busy { operation: TAKE_BACK, code: "khora_dreams".to_owned() });
         }
-        let now = hold(&mut tx, fence).await?;
-        let found = find(&mut tx, request).await?;
+        let now = hold(tx, fence).await?;
+        let found = find(tx, request).await?;
         let reversals: Vec<Reversal<'_>> =
             found.iter().filter_map(|(op, record)| Some(Reversal { op, record: record.as_ref()? })).collect();
         let mut needs = Needs::default();
@@ -57,16 +64,16 @@ impl PgStore {
             needs.join(reversal.needs());
         }
         let mut rows = Rows::default();
-        let shape = shape(&mut tx).await?;
-        load(&mut tx, shape, fence.namespace, &needs, &mut rows).await?;
+        let shape = shape(tx).await?;
+        load(tx, shape, fence.namespace, &needs, &mut rows).await?;
         let context =
-            Context { now, text_key: text_key(&mut tx).await?, centroid_cosine_min: 0.0, answers: BTreeMap::new() };
+            Context { now, text_key: text_key(tx).await?, centroid_cosine_min: 0.0, answers: BTreeMap::new() };
         let mut outcome = UndoOutcome::default();
         let mut results = Vec::with_capacity(reversals.len());
         for reversal in &reversals {
             let (result, changed) =
                 reversal.decide(&mut rows, &context, request.on_changed).map_err(|_| StoreError::Unreadable {
-                    operation: OPERATION,
+                    operation: TAKE_BACK,
                     what: format!("the undo record of op {}", reversal.op.id),
                 })?;
             outcome.changed.extend(changed.into_iter().map(|changed| (reversal.op.id, changed)));
@@ -78,7 +85,7 @@ impl PgStore {
         if request.dry_run {
             return Ok(outcome);
         }
-        images(&mut tx, fence.namespace, &rows.images()).await?;
+        images(tx, fence.namespace, &rows.images()).await?;
         let left = Trail {
             run: request.run,
             namespace: fence.namespace,
@@ -87,14 +94,13 @@ impl PgStore {
             at: now,
             results: &results,
         };
-        trail(&mut tx, &left).await?;
+        trail(tx, &left).await?;
         query(sql!("undo/mark"))
             .bind(results.iter().map(|result| result.op.0).collect::<Vec<_>>())
             .bind(crate::encode::Timestamptz::from(now))
-            .execute(&mut *tx)
+            .execute(&mut **tx)
             .await
-            .doing(OPERATION)?;
-        tx.commit().await.doing(OPERATION)?;
+            .doing(TAKE_BACK)?;
         Ok(outcome)
     }
 

@@ -306,7 +306,7 @@ async fn beside_an_ingesting_writer(kit: PgKit, load: Load) {
         written.batches,
         written.slowest
     );
-    assert!(written.batches > 5, "the writer hardly wrote: {}", written.batches);
+    assert!(written.batches > 2, "the writer hardly wrote: {}", written.batches);
     assert!(written.slowest < WAIT_MAX, "a batch waited {:?}", written.slowest);
     kit.close().await;
 }

@@ -110,6 +110,18 @@ async fn a_group_that_never_gets_its_turn_is_busy() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_group_that_was_given_up_keeps_nobody_out() {
+    let kit = own().await;
+    let (scene, fence) = dreamt(&kit).await;
+    assert_eq!(scene.apply_all(&fence).await.len(), 2);
+    for _ in 0..100 {
+        // Each is rolled back; the next one meets its locks if that is not over yet.
+        assert_eq!(scene.apply_group(&fence, 500).await.unwrap(), GroupOutcome::Nothing);
+    }
+    kit.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_dream_of_khoras_by_either_id_makes_groups_yield() {
     let kit = own().await;
     let (scene, fence) = dreamt(&kit).await;
