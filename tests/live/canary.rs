@@ -19,7 +19,8 @@ fn planted() -> String {
                 row[field] = format!("{text} {CANARY}").into();
             }
         }
-        row["attributes"] = json!({ CANARY: CANARY });
+        let free = if row["kind"] == "entity" { "attributes" } else { "properties" };
+        row[free] = json!({ CANARY: CANARY });
         row["metadata"] = json!({ CANARY: [CANARY] });
     }
     for chunk in &mut world.chunks {
