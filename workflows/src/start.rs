@@ -8,7 +8,7 @@
 use std::collections::BTreeMap;
 
 use dream_core::failure::Code;
-use dream_core::run::{DreamInput, Trigger};
+use dream_core::run::{DreamInput, Mode, Scope, Trigger};
 use serde::{Deserialize, Serialize};
 use temporalio_common::error::IncomingError;
 use temporalio_macros::{workflow, workflow_methods};
@@ -112,7 +112,7 @@ pub struct DreamAllInput {
     pub store: String,
     /// What each dream may do.
     #[serde(default)]
-    pub mode: Option<dream_core::run::Mode>,
+    pub mode: Option<Mode>,
     /// The ops to run; all that are switched on if absent.
     #[serde(default)]
     pub ops: Option<Vec<String>>,
