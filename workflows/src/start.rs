@@ -116,6 +116,12 @@ pub struct DreamAllInput {
     /// The ops to run; all that are switched on if absent.
     #[serde(default)]
     pub ops: Option<Vec<String>>,
+    /// Which rows each dream may change.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scope: Option<Scope>,
+    /// Dreams although the realm is switched off.
+    #[serde(default)]
+    pub enable: bool,
     /// Namespaces after this stable id; carried from one part of the work to the next.
     #[serde(default)]
     pub after: Option<String>,
@@ -161,6 +167,8 @@ impl DreamAll {
                     dream.store.clone_from(&input.store);
                     dream.mode = input.mode;
                     dream.ops.clone_from(&input.ops);
+                    dream.scope.clone_from(&input.scope);
+                    dream.enable = input.enable;
                     dream.trigger = Trigger::Schedule;
                     start(ctx, dream, format!("{}/{namespace}", ctx.workflow_id()))
                 });
