@@ -1,6 +1,6 @@
 //! Configuration: defaults, then a file, then the environment, then flags. Each value knows where it comes from.
 //!
-//! **Invariant:** the environment is read here and nowhere else. A secret is never shown.
+//! **Invariant:** the settings of dreams are read from the environment here and nowhere else. A secret is never shown.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

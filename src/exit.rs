@@ -1,5 +1,6 @@
 //! Exit codes, told apart for scripts, and the one kind of error a command ends with.
 
+use std::io::ErrorKind;
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -94,7 +95,19 @@ pub(crate) trait OrFile<T> {
 
 impl<T> OrFile<T> for std::io::Result<T> {
     fn or_file(self, path: &Path, what: &str) -> Result<T, Fault> {
-        self.map_err(|error| Fault::new(Code::File, format!("{} cannot be {what}: {}", path.display(), error.kind())))
+        self.map_err(|error| {
+            Fault::new(Code::File, format!("{} cannot be {what}: {}", path.display(), why(error.kind())))
+        })
+    }
+}
+
+/// What the system says, in words that mean nothing else here.
+fn why(kind: ErrorKind) -> String {
+    match kind {
+        ErrorKind::NotFound => "there is no such file".to_owned(),
+        ErrorKind::PermissionDenied => "it is not allowed".to_owned(),
+        ErrorKind::IsADirectory => "it is a folder".to_owned(),
+        _ => kind.to_string(),
     }
 }
 
@@ -131,6 +144,6 @@ mod tests {
         assert!(refused.contains("DREAM-2005 NotMigrated") && refused.contains("next: "), "{refused}");
         let missing = std::fs::read("/no/such/file").or_file(Path::new("/no/such/file"), "read").unwrap_err();
         let missing = missing.to_string();
-        assert!(missing.starts_with("/no/such/file cannot be read: entity not found (DREAM-4003"), "{missing}");
+        assert!(missing.starts_with("/no/such/file cannot be read: there is no such file (DREAM-4003"), "{missing}");
     }
 }

@@ -83,7 +83,7 @@ async fn watch(handle: &WorkflowHandle<Client, Dream>, seen: &RefCell<Seen>, bar
         if is_news {
             term::note(&format!("run {}", view.run_id));
         }
-        bar.set_length(u64::from(view.ops_total));
+        term::set_total(bar, u64::from(view.ops_total));
         bar.set_position(u64::from(view.ops_done));
         bar.set_message(format!("{} {}", view.phase, view.what));
         if view.waiting_for.as_deref() == Some("review") {

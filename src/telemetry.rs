@@ -1,5 +1,7 @@
 //! Logs: one subscriber, to the standard error. Ids and counts only; memory text is never logged.
 
+use std::io::IsTerminal as _;
+
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
@@ -17,7 +19,8 @@ pub(crate) enum LogFormat {
 pub(crate) fn init(default: &str, format: LogFormat) {
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(default));
     let registry = tracing_subscriber::registry().with(filter);
-    let layer = tracing_subscriber::fmt::layer().with_writer(std::io::stderr);
+    let layer =
+        tracing_subscriber::fmt::layer().with_writer(std::io::stderr).with_ansi(std::io::stderr().is_terminal());
     // A second initialisation, as in tests, is no error.
     let _set = match format {
         LogFormat::Text => registry.with(layer.with_target(false)).try_init(),

@@ -113,17 +113,28 @@ pub(crate) fn plain(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
 }
 
-/// A bar for long work; silent where nobody looks.
+/// A bar for long work, which turns until somebody says how long it is; silent where nobody looks.
 pub(crate) fn bar() -> ProgressBar {
     let bar = ProgressBar::new(0);
     if !std::io::stderr().is_terminal() {
         bar.set_draw_target(indicatif::ProgressDrawTarget::hidden());
     }
-    if let Ok(style) = ProgressStyle::with_template("{spinner} {wide_msg} [{bar:20}] {pos}/{len} {elapsed}") {
-        bar.set_style(style.progress_chars("█▌ "));
+    if let Ok(style) = ProgressStyle::with_template("{spinner} {wide_msg} {elapsed}") {
+        bar.set_style(style);
     }
     *BAR.lock().unwrap_or_else(PoisonError::into_inner) = Some(bar.downgrade());
     bar
+}
+
+/// Says how long the work of a bar is.
+pub(crate) fn set_total(bar: &ProgressBar, total: u64) {
+    if bar.length() == Some(total) {
+        return;
+    }
+    bar.set_length(total);
+    if let Ok(style) = ProgressStyle::with_template("{spinner} {wide_msg} [{bar:20}] {pos}/{len} {elapsed}") {
+        bar.set_style(style.progress_chars("█▌ "));
+    }
 }
 
 fn beside_bar(print: impl FnOnce()) {

@@ -65,8 +65,8 @@ pub async fn begin(world: &World, call: Begin) -> Result<Begun, Failure> {
     }
     let run = run_id(&call)?;
     let (ops, skip_reasons) = choose_ops(&world.settings, &call.input, &capabilities);
-    if let Some(abandon) = call.input.abandon {
-        check_abandon(handle, RunId(abandon), &namespace).await?;
+    for run in [call.input.abandon, call.input.resume_from].into_iter().flatten() {
+        check_target(handle, RunId(run), &namespace).await?;
     }
     if let Some(plan_of) = call.input.plan_of {
         check_plan_of(handle, RunId(plan_of), &namespace).await?;
@@ -129,12 +129,11 @@ async fn check_writable(world: &World, handle: &StoreHandle, namespace: &Namespa
     Ok(())
 }
 
-async fn check_abandon(handle: &StoreHandle, abandon: RunId, namespace: &Namespace) -> Result<(), Failure> {
-    let run = handle.store.run(abandon).await.or_fail()?;
-    if run.namespace == namespace.id {
+async fn check_target(handle: &StoreHandle, run: RunId, namespace: &Namespace) -> Result<(), Failure> {
+    if handle.store.run(run).await.or_fail()?.namespace == namespace.id {
         return Ok(());
     }
-    Err(Failure::new(Code::WrongState, format!("run {abandon} is no run of namespace {}", namespace.stable_id)))
+    Err(Failure::new(Code::WrongState, format!("run {run} is no run of namespace {}", namespace.stable_id)))
 }
 
 async fn check_plan_of(handle: &StoreHandle, plan_of: RunId, namespace: &Namespace) -> Result<(), Failure> {

@@ -69,7 +69,7 @@ impl World {
     /// Writes the world into a store; answers how many entities it took. Two duplicates with one spelling are one row.
     pub(super) async fn write(self, store: &dyn Store, bar: &ProgressBar) -> Result<u64, StoreError> {
         let namespace = store.ensure_namespace(NAMESPACE).await?.id;
-        bar.set_length(self.entities * (2 + RELATIONSHIPS));
+        crate::term::set_total(bar, self.entities * (2 + RELATIONSHIPS));
         let mut written = 0;
         for numbers in batches(self.entities) {
             bar.inc(numbers.end - numbers.start);

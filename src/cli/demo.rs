@@ -91,7 +91,7 @@ async fn import(store: &Arc<dyn Store>) -> Result<(), Fault> {
     let namespace = store.ensure_namespace(demo::NAMESPACE).await?.id;
     let bar = term::bar();
     bar.set_message("making the sample");
-    bar.set_length((sample.entities.len() + sample.relationships.len() + sample.chunks.len()) as u64);
+    term::set_total(&bar, (sample.entities.len() + sample.relationships.len() + sample.chunks.len()) as u64);
     for chunks in sample.chunks.chunks(ROWS_PER_BATCH) {
         store.import_chunks(namespace, chunks).await?;
         bar.inc(chunks.len() as u64);

@@ -163,7 +163,7 @@ fn schema_findings(what: &str, capabilities: &Capabilities, findings: &mut Findi
 
 async fn run_findings(what: &str, store: &dyn Store, hints: Hints<'_>, findings: &mut Findings) -> Result<(), Fault> {
     for stop in store.stops().await? {
-        findings.note(what, format!("kill switch set at {} by {}: {}", stop.at, stop.by, stop.why));
+        findings.note(what, stop.to_string());
     }
     let now = store.now().await?;
     let open = store.runs(&RunFilter { namespace: None, open_only: true, limit: LOOKED_AT_MAX }).await?;

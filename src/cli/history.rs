@@ -1,6 +1,7 @@
 //! `dream history` and `dream status`
 
 use clap::Args;
+use dream_core::failure::Code;
 use dream_core::id::RunId;
 use dream_ports::run::{RunFilter, RunRecord};
 use uuid::Uuid;
@@ -79,12 +80,15 @@ impl Status {
         let store = self.store.open(config).await?;
         let Some(run) = self.run else {
             let runs = store.runs(&RunFilter { namespace: None, open_only: true, limit: 1_000 }).await?;
-            for stop in store.stops().await? {
-                term::note(&format!("kill switch set at {} by {}: {}", stop.at, stop.by, stop.why));
-            }
+            let stops = store.stops().await?;
             if self.json {
-                term::json(&runs)?;
-            } else if runs.is_empty() {
+                term::json(&serde_json::json!({ "runs": runs, "kill_switches": stops }))?;
+                return Ok(Exit::Done);
+            }
+            for stop in &stops {
+                term::note(&stop.to_string());
+            }
+            if runs.is_empty() {
                 term::note("no run is under way");
             } else {
                 show(&runs);
@@ -99,6 +103,9 @@ impl Status {
         }
         let waiting = record.waiting_for.as_deref().map(|what| format!(", waiting for {what}")).unwrap_or_default();
         term::line(&format!("run {} is {}{waiting}", record.run, record.state));
+        if let Some(code) = record.error_code.as_deref().and_then(Code::named) {
+            term::line(&format!("it failed with {code} {}; next: {}", code.name(), code.advice()));
+        }
         if let Some(hash) = &record.plan_hash {
             term::line(&format!("plan {hash}, {} ops", record.ops_total));
         }

@@ -69,7 +69,7 @@ impl Import {
         let namespace = store.ensure_namespace(graph.namespace).await?;
         let bar = term::bar();
         bar.set_message("importing");
-        bar.set_length(std::fs::metadata(&graph.file).map_or(0, |file| file.len()));
+        term::set_total(&bar, std::fs::metadata(&graph.file).map_or(0, |file| file.len()));
         let importer = Importer {
             store: store.as_ref(),
             namespace: namespace.id,

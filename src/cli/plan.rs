@@ -51,11 +51,15 @@ impl Plan {
             return Ok(Exit::Done);
         }
         let shown = ops.len();
+        if shown == 0 {
+            term::note(&format!("run {run} has no such ops, {} in all", record.ops_total));
+            return Ok(Exit::Nothing);
+        }
         show(store.as_ref(), ops).await?;
         if let Some(hash) = &record.plan_hash {
             term::note(&format!("{shown} of {} ops · plan {hash}", record.ops_total));
         }
-        Ok(if shown == 0 { Exit::Nothing } else { Exit::Done })
+        Ok(Exit::Done)
     }
 }
 

@@ -7,6 +7,7 @@ use dream_activities::{report, sink};
 use dream_core::change::{Column, Row, RowKey};
 use dream_core::id::RunId;
 use dream_core::report::table::diff_rows;
+use dream_core::run::RunState;
 use dream_core::undo::UndoRecord;
 use uuid::Uuid;
 
@@ -81,6 +82,13 @@ impl Diff {
             term::json(&records)?;
             return Ok(if records.is_empty() { Exit::Nothing } else { Exit::Done });
         }
+        if records.is_empty() {
+            term::note(&format!("run {} changed nothing here", self.run));
+            return Ok(Exit::Nothing);
+        }
+        if matches!(store.run(RunId(self.run)).await?.state, RunState::Undone | RunState::PartlyUndone) {
+            term::note("this run was taken back; what stands in its fields now is not what it wrote");
+        }
         let records: Vec<UndoRecord> = records.into_iter().map(|(_, _, record)| record).collect();
         let keys: Vec<RowKey> = records.iter().flat_map(UndoRecord::keys).collect();
         let mut rows: BTreeMap<RowKey, Row> = BTreeMap::new();
@@ -94,6 +102,6 @@ impl Diff {
         let names = Names::of(store.as_ref(), keys.iter().map(|key| key.id).collect()).await?;
         let current = |key: RowKey, column: Column| rows.get(&key).map(|row| row.get(column).clone());
         print(&names.show(|lens| diff_rows(&records, &current, lens)));
-        Ok(if records.is_empty() { Exit::Nothing } else { Exit::Done })
+        Ok(Exit::Done)
     }
 }

@@ -35,7 +35,7 @@ pub(crate) struct Graph {
     /// The namespace, by its stable id or its row id.
     #[arg(long)]
     pub(crate) namespace: String,
-    /// What the run may do; a dry run if it is not said.
+    /// What the run may do; the configured `default_mode`, a dry run, if it is not said.
     #[arg(long)]
     pub(crate) mode: Option<Mode>,
     /// Ops to run, by wire name and separated by commas; all that are switched on if it is not said.
@@ -62,7 +62,7 @@ pub(crate) struct Graph {
     /// Goes on with this run where it stopped.
     #[arg(long, conflicts_with = "plan_of")]
     pub(crate) resume: Option<Uuid>,
-    /// Closes this stuck run first; what it applied stays and can be undone.
+    /// Closes this run first, which is stuck or waits; what it applied stays and can be undone.
     #[arg(long)]
     pub(crate) abandon: Option<Uuid>,
     /// How long a review waits before the run closes as abandoned; seven days if it is not said.
@@ -244,7 +244,7 @@ fn show(bar: &ProgressBar, progress: &Progress) {
             bar.set_message(format!("looking: {}", kind.title()));
         }
         Progress::Sealing => bar.set_message("sealing the plan"),
-        Progress::Sealed(sealed) => bar.set_length(u64::from(sealed.ops_total)),
+        Progress::Sealed(sealed) => term::set_total(bar, u64::from(sealed.ops_total)),
         Progress::Waiting(WaitFor::Review) => bar.set_message("waiting for a review"),
         Progress::Waiting(WaitFor::Unpause) => bar.set_message("paused"),
         Progress::Waiting(WaitFor::Target) => bar.set_message("waiting for the namespace"),

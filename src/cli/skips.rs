@@ -83,8 +83,8 @@ mod tests {
             lines,
             [
                 "skipped schema drift: it needs declared types (an expertise); name a file of them with --expertise",
-                "skipped reabsorb, dedupe: its switch is off; set KHORA_DREAM_DEDUPE_ENTITIES_ENABLED=true",
-                "skipped gc: its switch is off; set KHORA_DREAM_SOURCE_CHUNK_IDS_GC_ENABLED=true",
+                "skipped reabsorb, dedupe: switched off; set KHORA_DREAM_DEDUPE_ENTITIES_ENABLED=true",
+                "skipped gc: switched off; set KHORA_DREAM_SOURCE_CHUNK_IDS_GC_ENABLED=true",
                 "limited dedupe (1,204): entities without a vector were decided by their names alone; give them vectors to \
                  have more found",
             ]

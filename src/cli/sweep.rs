@@ -68,6 +68,8 @@ impl Namespaces {
                 })
                 .collect();
             term::json(&ids)?;
+        } else if namespaces.is_empty() {
+            term::note("there is no namespace yet");
         } else {
             let rows: Vec<Vec<String>> = namespaces
                 .iter()
@@ -76,7 +78,7 @@ impl Namespaces {
                     vec![namespace.stable_id.to_string(), namespace.id.to_string(), rights.to_owned()]
                 })
                 .collect();
-            term::table(&["stable id", "row id", ""], &rows);
+            term::table_without(&["stable id", "row id", ""], &rows, &["row id"]);
         }
         Ok(if namespaces.is_empty() { Exit::Nothing } else { Exit::Done })
     }

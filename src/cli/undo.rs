@@ -1,6 +1,6 @@
 //! `dream undo`
 
-use clap::Args;
+use clap::{ArgGroup, Args};
 use dream_activities::undo;
 use dream_workflows::contract::{UndoInput, Undone};
 use uuid::Uuid;
@@ -12,12 +12,13 @@ use crate::{term, wiring};
 
 #[derive(Debug, Args)]
 #[group(skip)]
+#[command(group = ArgGroup::new("what").required(true))]
 pub(crate) struct Undo {
     /// Takes all ops of this run back, newest first.
-    #[arg(long, required_unless_present = "op", conflicts_with = "op")]
+    #[arg(long, group = "what")]
     run: Option<Uuid>,
     /// Takes this op back, and those of its run that depend on it.
-    #[arg(long)]
+    #[arg(long, group = "what")]
     op: Option<Uuid>,
     /// Changes nothing; lists the fields that were changed since.
     #[arg(long)]

@@ -62,7 +62,7 @@ async fn reviewed(lab: &Lab) -> (WorkflowHandle<Client, Dream>, dream_workflows:
     (handle, view)
 }
 
-async fn undo(lab: &Lab, run: &str) {
+fn undo(lab: &Lab, run: &str) {
     lab.program.run(&["undo", "--run", run]).expect(0);
 }
 
@@ -77,13 +77,13 @@ async fn histories_of_dreams_replay() {
     let options = WorkflowExecuteUpdateOptions::default();
     approved.execute_update(Dream::approve, word(&view), options).await.unwrap();
     record("dream_approved", &approved).await;
-    undo(&lab, &view.run_id).await;
+    undo(&lab, &view.run_id);
     sqlx::query("DELETE FROM dream.verdict").execute(&mut lab.database().await).await.unwrap();
 
     let (by_signal, view) = reviewed(&lab).await;
     by_signal.signal(Dream::approve_by_signal, word(&view), WorkflowSignalOptions::default()).await.unwrap();
     record("dream_approved_by_signal", &by_signal).await;
-    undo(&lab, &view.run_id).await;
+    undo(&lab, &view.run_id);
     sqlx::query("DELETE FROM dream.verdict").execute(&mut lab.database().await).await.unwrap();
 
     // A pause that stands before the first group is met by the first group, however fast the machine is.
@@ -94,7 +94,7 @@ async fn histories_of_dreams_replay() {
     lab.reach(&paused, "the run pauses", |view| view.waiting_for.as_deref() == Some("pause")).await;
     paused.execute_update(Dream::unpause, nobody(), WorkflowExecuteUpdateOptions::default()).await.unwrap();
     record("dream_paused", &paused).await;
-    undo(&lab, &view.run_id).await;
+    undo(&lab, &view.run_id);
     sqlx::query("DELETE FROM dream.verdict").execute(&mut lab.database().await).await.unwrap();
 
     let (cancelled, _) = reviewed(&lab).await;
@@ -107,7 +107,7 @@ async fn histories_of_dreams_replay() {
     record("dream_stopped", &stopped).await;
     lab.program.run(&["go"]).expect(0);
     record("dream_resumed", &lab.start(input(json!({ "mode": "review", "resume_from": view.run_id }))).await).await;
-    undo(&lab, &view.run_id).await;
+    undo(&lab, &view.run_id);
     sqlx::query("DELETE FROM dream.verdict").execute(&mut lab.database().await).await.unwrap();
 
     let (rejected, view) = reviewed(&lab).await;

@@ -20,7 +20,7 @@ async fn what_ingestion_brings_back_is_absorbed_again_and_every_mention_counts_o
     let lab = Lab::with(&World::new(100).lines()).await;
     let _worker = lab.worker(&[]);
     let mut database = lab.database().await;
-    let mut mentions = async || -> (i64, i64) {
+    let mentions = async || -> (i64, i64) {
         let query = "select coalesce(sum(mention_count), 0)::bigint, count(*) from entities where valid_until is null";
         sqlx::query_as(query).fetch_one(&mut lab.database().await).await.unwrap()
     };

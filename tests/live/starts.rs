@@ -6,7 +6,7 @@ use dream_core::run::{DreamInput, LEASE_TERM_SECONDS};
 use dream_workflows::lenient::Lenient;
 use dream_workflows::start::StartDream;
 use serde_json::json;
-use temporalio_client::schedules::{CreateScheduleOptions, ScheduleAction, ScheduleSpec};
+use temporalio_client::schedules::{CreateScheduleOptions, DeleteScheduleOptions, ScheduleAction, ScheduleSpec};
 
 use crate::lab::{Lab, eventually, input, result};
 use crate::support::world::{World, timeless};
@@ -38,7 +38,7 @@ async fn starts_by_schedule_and_by_hand_under_both_ids_of_a_namespace_are_one_ru
     });
     assert_eq!(runs.len() + refusals.len(), if refusals.len() == 2 { 3 } else { 2 }, "{runs:?} {refusals:?}");
     assert_eq!(runs.len(), 1, "{runs:?}");
-    nightly.unwrap().delete(Default::default()).await.unwrap();
+    nightly.unwrap().delete(DeleteScheduleOptions::default()).await.unwrap();
 }
 
 fn describe(error: &temporalio_client::errors::WorkflowGetResultError) -> String {

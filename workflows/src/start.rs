@@ -130,6 +130,20 @@ pub struct DreamAllInput {
     pub outcomes: BTreeMap<String, u32>,
 }
 
+impl Default for DreamAllInput {
+    fn default() -> Self {
+        Self {
+            store: default_store(),
+            mode: None,
+            ops: None,
+            scope: None,
+            enable: false,
+            after: None,
+            outcomes: BTreeMap::new(),
+        }
+    }
+}
+
 fn default_store() -> String {
     "default".to_owned()
 }
@@ -137,20 +151,20 @@ fn default_store() -> String {
 /// One dream for every namespace of a store.
 #[workflow]
 pub struct DreamAll {
-    input: Lenient<DreamAllInput>,
+    input: Lenient<Option<DreamAllInput>>,
 }
 
 #[workflow_methods]
 impl DreamAll {
     #[init]
-    fn new(_context: &WorkflowContextView, input: Lenient<DreamAllInput>) -> Self {
+    fn new(_context: &WorkflowContextView, input: Lenient<Option<DreamAllInput>>) -> Self {
         Self { input }
     }
 
     #[run(name = "DreamAll")]
     pub async fn run(ctx: &mut WorkflowContext<Self>) -> WorkflowResult<BTreeMap<String, u32>> {
         let mut input = match ctx.state(|all| all.input.clone()).get() {
-            Ok(input) => input,
+            Ok(input) => input.unwrap_or_default(),
             Err(invalid) => return Err(refuse(invalid).into()),
         };
         loop {
@@ -184,7 +198,7 @@ impl DreamAll {
                 return Ok(input.outcomes);
             }
             if ctx.continue_as_new_suggested() {
-                ctx.continue_as_new(Lenient::Ok(input.clone()), ContinueAsNewOptions::default())?;
+                ctx.continue_as_new(Lenient::Ok(Some(input.clone())), ContinueAsNewOptions::default())?;
             }
         }
     }

@@ -288,6 +288,16 @@ pub struct Stop {
     pub at: Moment,
 }
 
+impl std::fmt::Display for Stop {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.namespace {
+            Some(namespace) => write!(f, "the kill switch of namespace {namespace}")?,
+            None => f.write_str("the kill switch of the whole store")?,
+        }
+        write!(f, " was set at {} by {}: {}", self.at, self.by, self.why)
+    }
+}
+
 /// How a run is closed.
 #[derive(Clone, Debug, Default)]
 pub struct Closing {

@@ -167,6 +167,23 @@ macro_rules! for_each_behaviour {
     };
 }
 
+macro_rules! behind_pointers {
+    ($open:path; $($module:ident { $($name:ident)+ })+) => {
+        $(pub mod $module {
+            $(pub fn $name(kit: &dyn crate::kit::WorldKit) -> futures::future::LocalBoxFuture<'_, ()> {
+                Box::pin(crate::$module::$name(kit))
+            })+
+        })+
+    };
+}
+
+/// Every behaviour behind a pointer: so it is compiled here, once, and not in the binaries of the stores for each of their
+/// kits, where that took minutes.
+#[doc(hidden)]
+pub mod behaviours {
+    for_each_behaviour! { (behind_pointers), crate::behaviours }
+}
+
 /// One test per behaviour. `open` is an async function that answers a fresh kit; the kit's `close` is called in the end.
 #[macro_export]
 macro_rules! store_suite {
@@ -184,7 +201,7 @@ macro_rules! __store_tests {
             $(#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
             async fn $name() {
                 let kit = $open().await;
-                $crate::$module::$name(&kit).await;
+                $crate::behaviours::$module::$name(&kit).await;
                 kit.close().await;
             })+
         })+

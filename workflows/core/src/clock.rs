@@ -56,7 +56,7 @@ impl fmt::Display for Moment {
 
 /// A text that is none of the spellings of a moment that the stores use.
 #[derive(Debug, thiserror::Error)]
-#[error("not a moment in time in any spelling the stores use")]
+#[error("not a moment in time; 2026-11-29T03:00:00Z is one")]
 pub struct MomentError;
 
 impl FromStr for Moment {

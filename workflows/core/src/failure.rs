@@ -195,7 +195,9 @@ impl Code {
             Self::Stuck => {
                 "go on with `dream run graph --namespace ID --resume RUN`, or close it and start anew with `dream run graph --namespace ID --abandon RUN`"
             }
-            Self::Locked => "wait until whoever is named is done; `dream cancel RUN` asks a run to stop",
+            Self::Locked => {
+                "wait until whoever is named is done, or ask it to stop with `dream cancel RUN`; if its process is gone, `dream run graph --namespace ID --resume RUN` goes on with it"
+            }
             Self::PlanChanged => {
                 "make a dry run, look at it with `dream plan RUN`, and apply that plan with `--mode apply --plan-of RUN`"
             }

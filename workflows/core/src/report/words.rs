@@ -41,10 +41,12 @@ pub const fn reason(reason: Reason) -> &'static str {
         Reason::SkipCollision => "one survivor would absorb two clusters",
         Reason::SkipSingleton => "fewer than two members have a vector, or are left",
         Reason::SkipMultimodal => "the members' vectors speak of more than one concept; look at the merge itself",
-        Reason::NoEmbedding => "no embedder answered for the survivor's name; its vector stays as it is",
+        Reason::NoEmbedding => {
+            "no embedder is configured, or none answered for the survivor's name; its vector stays as it is"
+        }
         Reason::VectorsInLancedb => "this file keeps its vectors in LanceDB, which is not written",
         Reason::OpRequiresExpertise => "it needs declared types (an expertise)",
-        Reason::OpDisabledByConfig => "its switch is off",
+        Reason::OpDisabledByConfig => "switched off",
         Reason::OpNotSupportedByEngine => "there is no such op in this realm",
         Reason::NoMergeClusters => "no merge was planned",
         Reason::MissingEntityEmbedding => "entities without a vector were decided by their names alone",

@@ -194,7 +194,7 @@ fn commands(page: &mut String, lines: &[String]) {
 }
 
 /// ` --store NAME`, where a command needs it.
-fn store_flag(summary: &Summary<'_>) -> String {
+pub(super) fn store_flag(summary: &Summary<'_>) -> String {
     match summary.run.store_argument.as_deref() {
         None => String::new(),
         // An address may hold a password, whatever the caller meant.

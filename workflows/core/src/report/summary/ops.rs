@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use super::notes::store_flag;
 use super::{Apart, Heavy, NAME_WIDTH_MAX, NAMES_SHOWN_MAX, Summary, label};
 use crate::algo::cosine::Score;
 use crate::op::{Decision, Intent, OpState};
@@ -57,7 +58,7 @@ fn one_heavy(summary: &Summary<'_>, place: usize, heavy: &Heavy, lens: &Lens<'_>
         let _ = writeln!(page, "   - did: {}", words::numbers(numbers).join(", "));
     }
     if op.state == OpState::Applied {
-        let _ = writeln!(page, "   - take back: `dream undo --op {}`", op.id);
+        let _ = writeln!(page, "   - take back: `dream undo --op {}{}`", op.id, store_flag(summary));
     }
 }
 
