@@ -121,8 +121,17 @@ pub struct Fence {
     pub epoch: i64,
 }
 
+/// JSON inside of a record as JSON, not as a text that holds some.
+#[expect(clippy::ptr_arg, reason = "serde hands over what the field is")]
+fn as_json<S: serde::Serializer>(text: &String, serializer: S) -> Result<S::Ok, S::Error> {
+    match serde_json::from_str::<serde_json::Value>(text) {
+        Ok(json) => json.serialize(serializer),
+        Err(_) => serializer.serialize_str(text),
+    }
+}
+
 /// A run, as the store has it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RunRecord {
     /// The run.
     pub run: RunId,
@@ -153,8 +162,10 @@ pub struct RunRecord {
     /// When it was closed.
     pub finished_at: Option<Moment>,
     /// The input, as JSON.
+    #[serde(serialize_with = "as_json")]
     pub input: String,
     /// The settings that hold for this run, as JSON.
+    #[serde(serialize_with = "as_json")]
     pub settings: String,
     /// The sealed plan.
     pub plan_hash: Option<PlanHash>,
