@@ -12,6 +12,7 @@ mod support;
 
 mod canary;
 mod engine;
+mod grpc;
 mod input;
 mod kill;
 mod lab;
