@@ -30,7 +30,7 @@ use control::Control;
 use proto::control_server::ControlServer;
 
 /// The protocol, as it is generated.
-#[allow(clippy::pedantic, unreachable_pub, reason = "generated")]
+#[allow(clippy::allow_attributes_without_reason, clippy::pedantic, unreachable_pub, reason = "generated")]
 pub(crate) mod proto {
     tonic::include_proto!("dream.v1");
 }

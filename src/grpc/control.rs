@@ -82,7 +82,7 @@ impl control_server::Control for Control {
             run: wire::run_id(&asked.run_id)?,
             kind: wire::kind(asked.kind)?,
             by: wire::by(asked.by)?,
-            plan_hash: wire::plan_hash(asked.plan_hash)?,
+            plan_hash: wire::plan_hash(&asked.plan_hash)?,
         };
         if matches!(request.kind, RequestKind::Approve | RequestKind::Reject) && request.plan_hash.is_none() {
             return Err(invalid("plan_hash", "the plan that is meant, to approve or to reject it").into());

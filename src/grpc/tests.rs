@@ -29,7 +29,7 @@ use crate::health::Readiness;
 use crate::{demo, local, requests, wiring};
 
 /// How long a test waits for what should come at once.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 /// A worker's world over the sample of the demo, and a client of its control API.
 struct Lab {

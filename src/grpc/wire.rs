@@ -40,7 +40,7 @@ pub(super) fn namespace(text: &str) -> Result<Option<Uuid>, Fault> {
 }
 
 /// The plan that is meant; none if the field is empty.
-pub(super) fn plan_hash(text: String) -> Result<Option<PlanHash>, Fault> {
+pub(super) fn plan_hash(text: &str) -> Result<Option<PlanHash>, Fault> {
     if text.is_empty() {
         return Ok(None);
     }

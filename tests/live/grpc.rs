@@ -15,7 +15,7 @@ use proto::control_client::ControlClient;
 use proto::{RequestKind, RequestOutcome, RequestRequest, RunState, WatchRequest, WatchResponse};
 
 /// The protocol, as it is generated.
-#[allow(clippy::pedantic, dead_code, reason = "generated")]
+#[allow(clippy::allow_attributes_without_reason, clippy::pedantic, dead_code, reason = "generated")]
 mod proto {
     tonic::include_proto!("dream.v1");
 }
