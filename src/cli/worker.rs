@@ -66,6 +66,9 @@ impl Worker {
             let served = grpc::serve(address, world.clone(), readiness.clone(), Some(client.clone())).await;
             served.map_err(|error| cannot_be_served("--grpc", address, &error))?;
         }
+        if config.otlp.metrics {
+            telemetry::keep_counting_outboxes(world.clone());
+        }
         let tuning = Tuning {
             task_queue: self.task_queue.clone(),
             activities_max: self.activities_max.into(),

@@ -20,4 +20,5 @@ mod record;
 mod review;
 mod schedule;
 mod starts;
+mod telemetry;
 mod worker;

@@ -14,6 +14,7 @@ mod knobs;
 mod replay;
 mod review;
 mod runs;
+mod telemetry;
 mod tidy;
 mod transfer;
 mod undo;
