@@ -40,4 +40,4 @@ for namespace in "$@"; do
     "{\"store\": \"$STORE\", \"namespace\": \"$namespace\", \"mode\": \"$MODE\"}" \
     "dreams over one namespace of store $STORE"
 done
-schedule dream-sweep SweepRetention "0 5 * * *" 30m "\"$STORE\"" "deletes runs of store $STORE that are too old or too many"
+schedule dream-sweep SweepRetention "0 5 * * *" 30m "{\"store\": \"$STORE\"}" "deletes runs of store $STORE that are too old or too many"

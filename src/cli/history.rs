@@ -5,7 +5,7 @@ use dream_core::id::RunId;
 use dream_ports::run::{RunFilter, RunRecord};
 use uuid::Uuid;
 
-use super::StoreArg;
+use super::{StoreArg, skips};
 use crate::config::Config;
 use crate::exit::{Exit, Fault};
 use crate::{requests, term};
@@ -35,11 +35,16 @@ impl History {
         } else if runs.is_empty() {
             term::note("no run yet");
         } else {
-            let rows: Vec<Vec<String>> = runs.iter().map(row).collect();
-            term::table(&["run", "namespace", "mode", "state", "ops", "started", "took"], &rows);
+            show(&runs);
         }
         Ok(if runs.is_empty() { Exit::Nothing } else { Exit::Done })
     }
+}
+
+fn show(runs: &[RunRecord]) {
+    let rows: Vec<Vec<String>> = runs.iter().map(row).collect();
+    let least = ["took", "namespace", "ops", "mode"];
+    term::table_without(&["run", "namespace", "mode", "state", "ops", "started", "took"], &rows, &least);
 }
 
 fn row(run: &RunRecord) -> Vec<String> {
@@ -50,7 +55,7 @@ fn row(run: &RunRecord) -> Vec<String> {
         run.mode.to_string(),
         run.state.to_string(),
         run.ops_total.to_string(),
-        run.started_at.to_string()[..19].replace('T', " "),
+        run.started_at.to_string()[..16].replace('T', " "),
         format!("{took} s"),
     ]
 }
@@ -79,8 +84,7 @@ impl Status {
             } else if runs.is_empty() {
                 term::note("no run is under way");
             } else {
-                let rows: Vec<Vec<String>> = runs.iter().map(row).collect();
-                term::table(&["run", "namespace", "mode", "state", "ops", "started", "took"], &rows);
+                show(&runs);
             }
             return Ok(Exit::Done);
         };
@@ -104,10 +108,7 @@ impl Status {
         if !rows.is_empty() {
             term::table(&["op", "state", "count"], &rows);
         }
-        for skipped in &record.skip_reasons {
-            let count = skipped.count.map(|count| format!(" ({count})")).unwrap_or_default();
-            term::line(&format!("skipped {}: {}{count}", skipped.op_kind, skipped.reason));
-        }
+        skips::lines(&record.skip_reasons).iter().for_each(|line| term::line(line));
         Ok(Exit::Done)
     }
 }

@@ -67,7 +67,8 @@ pub(crate) async fn show(store: &dyn Store, ops: Vec<OpRecord>) -> Result<(), Fa
     Ok(())
 }
 
-fn op_json(record: &OpRecord) -> serde_json::Value {
+/// An op as programs read it, with premises and evidence.
+pub(crate) fn op_json(record: &OpRecord) -> serde_json::Value {
     json!({
         "seq": record.op.seq,
         "op_id": record.op.id,

@@ -10,9 +10,10 @@ use dream_core::report::{OpFacts, table, words};
 use dream_ports::Store;
 use dream_ports::plan::OpFilter;
 use dream_ports::run::{Request, RequestKind, RunRecord};
+use serde_json::json;
 use uuid::Uuid;
 
-use super::StoreArg;
+use super::{StoreArg, plan};
 use super::control::make;
 use super::names::Names;
 use crate::config::Config;
@@ -42,6 +43,9 @@ pub(crate) struct Review {
     /// Only ops after this place are shown.
     #[arg(long, default_value_t = 0)]
     after: u32,
+    /// Answers as JSON: how many ops were marked, or the ops with their evidence.
+    #[arg(long)]
+    json: bool,
     #[command(flatten)]
     store: StoreArg,
 }
@@ -54,36 +58,55 @@ impl Review {
         let store = self.store.open(config).await?;
         let run = RunId(self.run);
         let record = store.run(run).await?;
-        let mut said = 0;
-        for (kind, accept) in [(self.accept_kind, true), (self.reject_kind, false)] {
+        let (mut asked, mut marked) = (0, 0);
+        let words = [(&self.accept, self.accept_kind, true), (&self.reject, self.reject_kind, false)];
+        for (typed, kind, accept) in words {
+            let mut wanted = typed.clone();
             if let Some(kind) = kind {
-                said += store.review(run, &places(store.as_ref(), run, kind).await?, accept).await?;
+                wanted.extend(places(store.as_ref(), run, kind).await?);
+            }
+            wanted.sort_unstable();
+            wanted.dedup();
+            asked += wanted.len();
+            if !wanted.is_empty() {
+                marked += store.review(run, &wanted, accept).await?;
             }
         }
-        for (places, accept) in [(&self.accept, true), (&self.reject, false)] {
-            if !places.is_empty() {
-                said += store.review(run, places, accept).await?;
-            }
+        let is_asked = asked > 0 || self.accept_kind.is_some() || self.reject_kind.is_some();
+        if !is_asked {
+            return self.show(store.as_ref(), &record).await;
         }
-        let asked = !self.accept.is_empty()
-            || !self.reject.is_empty()
-            || self.accept_kind.is_some()
-            || self.reject_kind.is_some();
-        if asked && said == 0 {
-            let message = format!("run {run} is {}; nothing of its plan can be reviewed", record.state);
+        if marked == 0 {
+            let message = format!("run {run} is {}; nothing of its plan that is named can be reviewed", record.state);
             return Err(Fault::new(Code::WrongState, message));
         }
-        if asked {
-            term::note(&format!("{said} ops marked; `dream approve {run}` carries out what is not rejected"));
-            return Ok(Exit::Done);
+        if self.json {
+            term::json(&json!({ "run_id": run, "asked": asked, "marked": marked }))?;
         }
-        self.show(store.as_ref(), &record).await
+        let left = asked.saturating_sub(usize::try_from(marked).unwrap_or(usize::MAX));
+        if left > 0 {
+            term::note(&format!("{left} places are none of an op that waits to be carried out"));
+        }
+        let approve = self.store.hints(config).command(&format!("approve {run}"));
+        term::note(&format!("{marked} ops of run {run} marked; `{approve}` carries out what is not rejected"));
+        Ok(if left > 0 { Exit::PartlyDone } else { Exit::Done })
     }
 
     async fn show(&self, store: &dyn Store, record: &RunRecord) -> Result<Exit, Fault> {
         let filter =
             OpFilter { after_seq: self.after, limit: self.limit, states: vec![OpState::Sealed], ..OpFilter::default() };
         let ops = store.ops(record.run, &filter).await?;
+        if self.json {
+            let listed: Vec<_> = ops.iter().map(plan::op_json).collect();
+            term::json(&json!({
+                "run_id": record.run,
+                "state": record.state,
+                "plan_hash": record.plan_hash,
+                "ops_total": record.ops_total,
+                "ops": listed,
+            }))?;
+            return Ok(if ops.is_empty() { Exit::Nothing } else { Exit::Done });
+        }
         let ops = ops.into_iter().map(|op| facts::one(op, None)).collect::<Result<Vec<_>, _>>()?;
         let names = Names::of(store, ops.iter().flat_map(OpFacts::entities).collect()).await?;
         for op in &ops {

@@ -54,7 +54,11 @@ impl Undo {
 
 fn say(undone: &Undone, dry_run: bool, overwrite: bool) {
     let verb = if dry_run { "would be taken back" } else { "taken back" };
-    term::note(&format!("{} ops {verb}; of {} nothing was left to take back", undone.undone, undone.nothing));
+    let nothing = match undone.nothing {
+        0 => String::new(),
+        ops => format!("; of {ops} more nothing was left to take back"),
+    };
+    term::note(&format!("{} ops {verb}{nothing}", undone.undone));
     if undone.changed.is_empty() {
         return;
     }

@@ -7,7 +7,9 @@ use dream_workflows::dream::Dream;
 use dream_workflows::lenient::Lenient;
 use serde_json::json;
 use temporalio_client::errors::WorkflowGetResultError;
-use temporalio_client::{WorkflowCancelOptions, WorkflowExecuteUpdateOptions, WorkflowSignalOptions};
+use temporalio_client::{
+    WorkflowCancelOptions, WorkflowDescribeOptions, WorkflowExecuteUpdateOptions, WorkflowSignalOptions,
+};
 
 use crate::lab::{Lab, input, result};
 use crate::support::world::World;
@@ -150,4 +152,37 @@ async fn the_kill_switch_stops_a_run_within_a_second() {
     lab.program.run(&["go"]).expect(0);
     let resumed = lab.dream(input(json!({ "mode": "apply", "resume_from": view.run_id }))).await;
     assert_eq!(resumed.state.to_string(), "completed");
+}
+
+/// Wake-ups after which any server has suggested a new history; each adds some ten events, and no server allows more than
+/// some thousands before.
+const WAKES_MAX: usize = 1_000;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_review_that_is_looked_at_again_and_again_goes_on_in_a_new_history() {
+    let lab = Lab::with(&World::new(60).lines()).await;
+    let _worker = lab.worker(&[]);
+    let handle = lab.start(input(json!({ "mode": "review" }))).await;
+    let view = lab.reach(&handle, "the run waits for a review", |view| view.waiting_for.is_some()).await;
+    let execution = async || {
+        let described = handle.describe(WorkflowDescribeOptions::default()).await.unwrap();
+        described.run_id().to_owned()
+    };
+    let first = execution().await;
+    let mut wakes = 0;
+    while execution().await == first {
+        assert!(wakes < WAKES_MAX, "the history only grows");
+        wakes += 1;
+        let woken = handle.signal(Dream::wake, Lenient::Ok(None), WorkflowSignalOptions::default()).await;
+        woken.unwrap();
+        tokio::time::sleep(Duration::from_millis(30)).await;
+    }
+    let later = lab.reach(&handle, "the run waits again", |view| view.waiting_for.is_some()).await;
+    assert_eq!((&later.run_id, &later.plan_hash), (&view.run_id, &view.plan_hash), "it is the same run");
+    let hash = later.plan_hash.unwrap();
+    let approve = WorkflowExecuteUpdateOptions::default();
+    assert_eq!(handle.execute_update(Dream::approve, word(&hash), approve).await.unwrap().outcome, "recorded");
+    let reported = result(&handle).await.unwrap();
+    assert_eq!(reported.run_id, view.run_id);
+    assert!(reported.ops["applied"] > 3, "{:?}", reported.ops);
 }

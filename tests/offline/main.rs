@@ -11,6 +11,7 @@ mod support;
 mod crash;
 mod eval;
 mod knobs;
+mod reingest;
 mod replay;
 mod review;
 mod runs;

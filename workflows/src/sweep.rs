@@ -1,5 +1,5 @@
-//! `SweepRetention`: runs that are too old, or too many for their namespace, go with everything they left. Input: the name
-//! of a store, or nothing for `default`.
+//! `SweepRetention`: runs that are too old, or too many for their namespace, go with everything they left. Input:
+//! `{"store": "…"}`, or nothing for the store `default`.
 
 #![expect(missing_docs, reason = "the SDK's macros generate the markers")]
 

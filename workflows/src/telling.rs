@@ -108,12 +108,12 @@ impl Steps for Telling {
     }
 
     async fn audit(&mut self, part: Part) -> Result<PartDone, StepError> {
-        let summary = format!("audit: {}", part.kind.title());
+        let summary = part.kind.title();
         activity!(self, audit, part, policy::long(summary))
     }
 
     async fn plan(&mut self, part: Part) -> Result<PartDone, StepError> {
-        let summary = format!("plan: {}", part.kind.title());
+        let summary = part.kind.title();
         activity!(self, plan, part, policy::long(summary))
     }
 

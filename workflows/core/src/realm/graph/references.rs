@@ -158,7 +158,9 @@ impl GcPlanner {
         self.dead += row.dead.len() as u64;
         let survivor = self.survivors.get(&row.row.id).filter(|_| row.row.table == Table::Entities);
         let is_merged = survivor.is_some() || self.kept.contains(&row.row.id);
-        if row.dead.is_empty() && !is_merged || !row.is_live {
+        // A row that stayed retired gives its references away when it is absorbed again.
+        let is_left = row.is_live || survivor.is_some();
+        if row.dead.is_empty() && !is_merged || !is_left {
             return;
         }
         let key = survivor.map_or(row.row, |keep| RowKey::entity(*keep));
@@ -208,8 +210,9 @@ mod tests {
     fn what_is_dead_on_a_merged_entity_is_dropped_from_its_survivor() {
         let mut planner = GcPlanner::new(BTreeMap::from([(id(2), id(1))]));
         planner.feed(row(1, 4, &[id(90)]));
-        planner.feed(row(2, 3, &[id(91), id(90)]));
+        planner.feed(ReferenceRow { is_live: false, ..row(2, 3, &[id(91), id(90)]) });
         planner.feed(row(3, 9, &[]));
+        planner.feed(ReferenceRow { is_live: false, ..row(4, 3, &[id(92)]) });
         let plan = planner.finish(1);
         assert_eq!(plan.drafts.len(), 1);
         let expected = Intent::DropReferences { row: RowKey::entity(id(1)), chunks: vec![id(90), id(91)] };
