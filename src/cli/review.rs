@@ -13,9 +13,9 @@ use dream_ports::run::{Request, RequestKind, RunRecord};
 use serde_json::json;
 use uuid::Uuid;
 
-use super::{StoreArg, plan};
 use super::control::make;
 use super::names::Names;
+use super::{StoreArg, plan};
 use crate::config::Config;
 use crate::exit::{Exit, Fault};
 use crate::requests::UNNAMED;
