@@ -28,8 +28,9 @@ use std::sync::Arc;
 use clap::{Parser, Subcommand};
 use dream_ports::Store;
 
-use crate::config::Config;
+use crate::config::{Config, Otlp};
 use crate::exit::{Exit, Fault};
+use crate::telemetry::Export;
 use crate::wiring;
 
 use hint::Hints;
@@ -115,7 +116,7 @@ pub(crate) async fn dispatch(cli: Cli) -> Result<Exit, Fault> {
     let config = Config::load(cli.config.as_deref())?;
     match cli.command {
         Command::Demo(command) => command.run(config).await,
-        Command::Run(command) => command.run(config).await,
+        Command::Run(command) => exporting(&config.otlp.clone(), Box::pin(command.run(config))).await,
         Command::Config(command) => command.run(&config),
         Command::Eval(command) => command.run(&config),
         Command::Plan(command) => command.run(&config).await,
@@ -140,8 +141,16 @@ pub(crate) async fn dispatch(cli: Cli) -> Result<Exit, Fault> {
         Command::Sweep(command) => command.run(&config).await,
         Command::Doctor(command) => command.run(&config).await,
         Command::Bench(command) => command.run(config).await,
-        Command::Worker(command) => command.run(&config).await,
+        Command::Worker(command) => exporting(&config.otlp, Box::pin(command.run(&config))).await,
     }
+}
+
+/// Runs a command that dreams, with its traces and metrics on their way to a collector where one is named.
+async fn exporting(otlp: &Otlp, command: impl Future<Output = Result<Exit, Fault>>) -> Result<Exit, Fault> {
+    let export = Export::begin(otlp)?;
+    let ended = command.await;
+    export.end().await;
+    ended
 }
 
 /// Which store a command works on.

@@ -77,6 +77,42 @@ struct File {
     dream: toml::Table,
 }
 
+/// Whether traces and metrics are sent to a collector. Where to, and how, the exporters read themselves, in the variables
+/// that every program with OpenTelemetry has.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Otlp {
+    pub(crate) traces: bool,
+    pub(crate) metrics: bool,
+    /// The name under which they are sent, where one is set.
+    pub(crate) service_name: Option<String>,
+    /// The variable that names a collector by no address. The exporters would send to the machine itself, and say nothing.
+    pub(crate) unusable: Option<String>,
+}
+
+impl Otlp {
+    fn from(environment: &BTreeMap<String, String>) -> Self {
+        // An empty variable is one that is not set, for every program with OpenTelemetry.
+        let said = |name: &str| environment.get(name).filter(|text| !text.trim().is_empty());
+        let is_disabled = said("OTEL_SDK_DISABLED").is_some_and(|text| text.trim().eq_ignore_ascii_case("true"));
+        let [both, traces, metrics] = ["", "TRACES_", "METRICS_"].map(|of| format!("OTEL_EXPORTER_OTLP_{of}ENDPOINT"));
+        let goes = |name: &str| !is_disabled && (said(&both).is_some() || said(name).is_some());
+        let (goes_traces, goes_metrics) = (goes(&traces), goes(&metrics));
+        let is_unusable = |name: &String| said(name).is_some_and(|text| !is_http(text));
+        Self {
+            traces: goes_traces,
+            metrics: goes_metrics,
+            service_name: said("OTEL_SERVICE_NAME").cloned(),
+            unusable: [both, traces, metrics].into_iter().find(|name| !is_disabled && is_unusable(name)),
+        }
+    }
+}
+
+/// Whether an address is one that is spoken to over HTTP.
+fn is_http(text: &str) -> bool {
+    let address = text.trim().parse::<axum::http::Uri>();
+    address.is_ok_and(|uri| matches!(uri.scheme_str(), Some("http" | "https")) && uri.host().is_some())
+}
+
 /// Everything that is configured.
 #[derive(Clone, Debug)]
 pub(crate) struct Config {
@@ -90,6 +126,8 @@ pub(crate) struct Config {
     pub(crate) reports: Sourced<PathBuf>,
     /// Who makes vectors.
     pub(crate) embedder: Option<Sourced<EmbedderConfig>>,
+    /// Whether traces and metrics are sent to a collector.
+    pub(crate) otlp: Otlp,
     /// The file that an argument names; one that the environment names is found again without being named.
     pub(crate) file_typed: Option<PathBuf>,
 }
@@ -117,6 +155,7 @@ impl Config {
             stores: BTreeMap::new(),
             reports: Sourced { value: reports_default(environment), origin: Origin::Default },
             embedder: None,
+            otlp: Otlp::from(environment),
             file_typed: file.filter(|file| in_environment.as_deref() != Some(*file)).map(Path::to_owned),
         };
         let named = file.map(Path::to_owned).or(in_environment);
@@ -300,6 +339,23 @@ mod tests {
         std::fs::write(&file, "[dream]\nretention = 3\n").unwrap();
         let error = Config::from(Some(&file), &BTreeMap::new()).unwrap_err();
         assert!(error.to_string().contains("no setting retention"), "{error}");
+    }
+
+    #[test]
+    fn a_collector_is_named_for_both_signals_or_for_one_and_can_be_switched_off() {
+        let goes = |pairs: &[(&str, &str)]| {
+            let otlp = load(pairs).unwrap().otlp;
+            (otlp.traces, otlp.metrics)
+        };
+        let both = ("OTEL_EXPORTER_OTLP_ENDPOINT", "http://collector:4318");
+        assert_eq!(goes(&[]), (false, false));
+        assert_eq!(goes(&[both]), (true, true));
+        assert_eq!(goes(&[("OTEL_EXPORTER_OTLP_METRICS_ENDPOINT", both.1)]), (false, true));
+        assert_eq!(goes(&[("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", both.1)]), (true, false));
+        assert_eq!(goes(&[(both.0, " ")]), (false, false));
+        assert_eq!(goes(&[both, ("OTEL_SDK_DISABLED", "true")]), (false, false));
+        let unusable = load(&[both, ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "collector:4317")]).unwrap().otlp.unusable;
+        assert_eq!(unusable.as_deref(), Some("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"));
     }
 
     #[test]

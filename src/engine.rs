@@ -1,6 +1,8 @@
 //! The way to the Temporal server: address, namespace, keys and certificates from the environment or `temporal.toml`, as
 //! for every Temporal program.
 
+use std::time::Duration;
+
 use dream_core::failure::Code;
 use dream_workflows::dream::Dream;
 use dream_workflows::lenient::Lenient;
@@ -66,12 +68,27 @@ pub(crate) async fn ensure_search_attributes(client: &Client) -> bool {
     operator.add_search_attributes(add.into_request()).await.is_ok()
 }
 
+/// How long waking a run may take. Whoever asked something of it waits meanwhile, and it looks by itself within a minute.
+const WAKE_WITHIN: Duration = Duration::from_secs(5);
+
 /// Wakes a waiting run, so that it looks at its requests at once. It looks by itself within a minute, so a wake-up that does
-/// not arrive costs nothing but that. Answers whether it arrived.
-pub(crate) async fn wake(workflow_id: Option<&str>) -> bool {
-    let (Some(id), true) = (workflow_id, is_configured()) else { return false };
-    let Ok(client) = connect("dream").await else { return false };
-    let handle = client.get_workflow_handle::<Dream>(id.to_owned());
-    let nothing = Lenient::Ok(None);
-    handle.signal(Dream::wake, nothing, WorkflowSignalOptions::default()).await.is_ok()
+/// not arrive costs nothing but that. Answers whether it arrived. Without a client, one is connected for it.
+pub(crate) async fn wake(client: Option<&Client>, workflow_id: Option<&str>) -> bool {
+    let Some(id) = workflow_id else { return false };
+    let woken = async {
+        match client {
+            Some(client) => signal(client, id).await,
+            None if is_configured() => match connect("dream").await {
+                Ok(client) => signal(&client, id).await,
+                Err(_) => false,
+            },
+            None => false,
+        }
+    };
+    tokio::time::timeout(WAKE_WITHIN, woken).await.unwrap_or(false)
+}
+
+async fn signal(client: &Client, workflow_id: &str) -> bool {
+    let handle = client.get_workflow_handle::<Dream>(workflow_id.to_owned());
+    handle.signal(Dream::wake, Lenient::Ok(None), WorkflowSignalOptions::default()).await.is_ok()
 }

@@ -62,6 +62,11 @@ impl Fault {
     pub(crate) fn new(code: Code, message: impl Into<String>) -> Self {
         Self(Failure::new(code, message))
     }
+
+    /// Its kind.
+    pub(crate) const fn code(&self) -> Code {
+        self.0.code
+    }
 }
 
 impl std::fmt::Display for Fault {
@@ -114,7 +119,7 @@ fn why(kind: ErrorKind) -> String {
 /// Says what went wrong, on the standard error, and answers with which code to leave.
 pub(crate) fn report(fault: &Fault) -> Exit {
     term::error(&fault.to_string());
-    match fault.0.code {
+    match fault.code() {
         Code::Disabled
         | Code::ApplyDisabled
         | Code::Forbidden

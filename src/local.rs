@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use backon::{ExponentialBuilder, Retryable as _};
 use dream_activities::World;
-use dream_activities::{apply, audit, begin, embed, plan, report, requests, seal};
+use dream_activities::{observed, requests};
 use dream_core::failure::Failure;
 use dream_ports::run::RequestKind;
 use dream_workflows::contract::{
@@ -56,48 +56,48 @@ where
 
 impl Steps for Local {
     async fn begin(&mut self, call: Begin) -> Result<Begun, StepError> {
-        let begun = retrying(|| begin::begin(&self.world, call.clone())).await?;
+        let begun = retrying(|| observed::begin(&self.world, call.clone())).await?;
         cancel_when_told_to_stop(self.world.clone(), begun.run.clone());
         Ok(begun)
     }
 
     async fn audit(&mut self, part: Part) -> Result<PartDone, StepError> {
-        retrying(|| audit::audit(&self.world, part.clone())).await
+        retrying(|| observed::audit(&self.world, part.clone())).await
     }
 
     async fn plan(&mut self, part: Part) -> Result<PartDone, StepError> {
-        retrying(|| plan::plan(&self.world, part.clone())).await
+        retrying(|| observed::plan(&self.world, part.clone())).await
     }
 
     async fn seal(&mut self, run: RunRef) -> Result<Sealed, StepError> {
-        retrying(|| seal::seal(&self.world, run.clone())).await
+        retrying(|| observed::seal(&self.world, run.clone())).await
     }
 
     async fn prepare(&mut self, run: RunRef) -> Result<PartDone, StepError> {
-        retrying(|| embed::prepare(&self.world, run.clone())).await
+        retrying(|| observed::prepare(&self.world, run.clone())).await
     }
 
     async fn park_for_review(&mut self, run: RunRef) -> Result<(), StepError> {
-        retrying(|| requests::park_for_review(&self.world, run.clone())).await
+        retrying(|| observed::park_for_review(&self.world, run.clone())).await
     }
 
     async fn look(&mut self, run: RunRef) -> Result<Look, StepError> {
-        retrying(|| requests::look(&self.world, run.clone())).await
+        retrying(|| observed::look(&self.world, run.clone())).await
     }
 
     async fn apply(&mut self, run: RunRef, stretch: Stretch) -> Result<Applied, StepError> {
         let call = ApplyStretch { run, stretch };
         let (on_progress, total, label) = (self.on_progress.clone(), self.total, call.stretch.label.clone());
         let on_group = move |seq: u32| on_progress(Progress::Applying { done: seq, total, label: label.clone() });
-        retrying(|| apply::apply(&self.world, call.clone(), &on_group)).await
+        retrying(|| observed::apply(&self.world, call.clone(), &on_group)).await
     }
 
     async fn settle_review(&mut self, settle: SettleReview) -> Result<(), StepError> {
-        retrying(|| requests::settle_review(&self.world, settle.clone())).await
+        retrying(|| observed::settle_review(&self.world, settle.clone())).await
     }
 
     async fn report(&mut self, call: Report) -> Result<Reported, StepError> {
-        retrying(|| report::report(&self.world, call.clone())).await
+        retrying(|| observed::report(&self.world, call.clone())).await
     }
 
     async fn wait(&mut self, wait: WaitFor, patience: Duration) -> Result<(), StepError> {

@@ -17,6 +17,7 @@ use tokio_util::sync::CancellationToken;
 use crate::embed::answers;
 use crate::failure::ResultExt;
 use crate::lease::while_renewing;
+use crate::observe;
 use crate::seal::next_stretch;
 use crate::world::{StoreHandle, World};
 
@@ -96,9 +97,10 @@ async fn groups(
     while started.elapsed() < STRETCH_TIME_MAX && !stopping.is_cancelled() {
         let group_started = Instant::now();
         match store.apply_group(fence, &request).await {
-            Ok(GroupOutcome::Committed { seq, .. }) => {
+            Ok(GroupOutcome::Committed { seq, ops }) => {
                 busy = 0;
                 on_group(seq);
+                observe::group_committed(group_started.elapsed(), &ops);
                 request.ops_max = next_size(request.ops_max, group_started.elapsed());
             }
             Ok(GroupOutcome::Nothing) => return Ok(None),
@@ -108,6 +110,7 @@ async fn groups(
             Err(StoreError::Refused { code, .. }) => {
                 tracing::warn!(run.id = %fence.run, code, "the store refused an op of run {}, which is marked failed", fence.run);
                 store.fail_next(fence, Reason::StoreRefused).await.or_fail()?;
+                observe::op_refused();
             }
             Err(error) if error.is_transient() && busy < BUSY_RETRIES_MAX => {
                 busy += 1;

@@ -15,6 +15,8 @@ pub mod facts;
 pub mod failure;
 pub mod feed;
 pub mod lease;
+pub mod observe;
+pub mod observed;
 pub mod plan;
 pub mod report;
 pub mod requests;

@@ -12,6 +12,7 @@ use dream_workflows::contract::{Report, Reported};
 
 use crate::begin::RunSettings;
 use crate::failure::{ResultExt, defect};
+use crate::observe;
 use crate::sink::file;
 use crate::world::{StoreHandle, World};
 
@@ -23,6 +24,9 @@ pub async fn report(world: &World, call: Report) -> Result<Reported, Failure> {
     }
     let closing = Closing { error_code: call.failure };
     handle.store.close(record.run, call.state, &closing).await.or_fail()?;
+    if record.finished_at.is_none() {
+        observe::run_closed(call.state);
+    }
     write_files(world, handle, &call.run.store, record.run).await?;
     let record = handle.store.run(record.run).await.or_fail()?;
     let counts = handle.store.counts(record.run).await.or_fail()?;

@@ -18,6 +18,7 @@ use temporalio_macros::activities;
 use temporalio_sdk::ApplicationFailure;
 use temporalio_sdk::activities::{ActivityContext, ActivityError};
 
+use crate::observed;
 use crate::world::World;
 
 /// How often a long activity gives a sign of life; an engine gives it up after six of them.
@@ -71,37 +72,37 @@ fn done<T>(outcome: Result<T, Failure>) -> Result<T, ActivityError> {
 impl Activities {
     #[activity(definition = markers::Begin)]
     pub async fn begin(self: Arc<Self>, _context: ActivityContext, call: Begin) -> Result<Begun, ActivityError> {
-        done(crate::begin::begin(&self.world, call).await)
+        done(observed::begin(&self.world, call).await)
     }
 
     #[activity(definition = markers::Audit)]
     pub async fn audit(self: Arc<Self>, context: ActivityContext, part: Part) -> Result<PartDone, ActivityError> {
-        alive(&self.world, &context, crate::audit::audit(&self.world, part)).await
+        alive(&self.world, &context, observed::audit(&self.world, part)).await
     }
 
     #[activity(definition = markers::Plan)]
     pub async fn plan(self: Arc<Self>, context: ActivityContext, part: Part) -> Result<PartDone, ActivityError> {
-        alive(&self.world, &context, crate::plan::plan(&self.world, part)).await
+        alive(&self.world, &context, observed::plan(&self.world, part)).await
     }
 
     #[activity(definition = markers::Seal)]
     pub async fn seal(self: Arc<Self>, context: ActivityContext, run: RunRef) -> Result<Sealed, ActivityError> {
-        alive(&self.world, &context, crate::seal::seal(&self.world, run)).await
+        alive(&self.world, &context, observed::seal(&self.world, run)).await
     }
 
     #[activity(definition = markers::Prepare)]
     pub async fn prepare(self: Arc<Self>, context: ActivityContext, run: RunRef) -> Result<PartDone, ActivityError> {
-        alive(&self.world, &context, crate::embed::prepare(&self.world, run)).await
+        alive(&self.world, &context, observed::prepare(&self.world, run)).await
     }
 
     #[activity(definition = markers::ParkForReview)]
     pub async fn park_for_review(self: Arc<Self>, _context: ActivityContext, run: RunRef) -> Result<(), ActivityError> {
-        done(crate::requests::park_for_review(&self.world, run).await)
+        done(observed::park_for_review(&self.world, run).await)
     }
 
     #[activity(definition = markers::Look)]
     pub async fn look(self: Arc<Self>, _context: ActivityContext, run: RunRef) -> Result<Look, ActivityError> {
-        done(crate::requests::look(&self.world, run).await)
+        done(observed::look(&self.world, run).await)
     }
 
     #[activity(definition = markers::RecordRequest)]
@@ -110,7 +111,7 @@ impl Activities {
         _context: ActivityContext,
         call: RequestCall,
     ) -> Result<RequestDone, ActivityError> {
-        done(crate::requests::record_request(&self.world, call).await)
+        done(observed::record_request(&self.world, call).await)
     }
 
     #[activity(definition = markers::SettleReview)]
@@ -119,7 +120,7 @@ impl Activities {
         context: ActivityContext,
         call: SettleReview,
     ) -> Result<(), ActivityError> {
-        alive(&self.world, &context, crate::requests::settle_review(&self.world, call)).await
+        alive(&self.world, &context, observed::settle_review(&self.world, call)).await
     }
 
     #[activity(definition = markers::Apply)]
@@ -128,22 +129,22 @@ impl Activities {
         context: ActivityContext,
         call: ApplyStretch,
     ) -> Result<Applied, ActivityError> {
-        alive(&self.world, &context, crate::apply::apply(&self.world, call, &|_seq| {})).await
+        alive(&self.world, &context, observed::apply(&self.world, call, &|_seq| {})).await
     }
 
     #[activity(definition = markers::Report)]
     pub async fn report(self: Arc<Self>, context: ActivityContext, call: Report) -> Result<Reported, ActivityError> {
-        alive(&self.world, &context, crate::report::report(&self.world, call)).await
+        alive(&self.world, &context, observed::report(&self.world, call)).await
     }
 
     #[activity(definition = markers::Undo)]
     pub async fn undo(self: Arc<Self>, context: ActivityContext, input: UndoInput) -> Result<Undone, ActivityError> {
-        alive(&self.world, &context, crate::undo::undo(&self.world, input)).await
+        alive(&self.world, &context, observed::undo(&self.world, input)).await
     }
 
     #[activity(definition = markers::Sweep)]
     pub async fn sweep(self: Arc<Self>, context: ActivityContext, store: String) -> Result<Swept, ActivityError> {
-        alive(&self.world, &context, crate::sweep::sweep(&self.world, &store)).await
+        alive(&self.world, &context, observed::sweep(&self.world, store)).await
     }
 
     #[activity(definition = markers::Namespaces)]
@@ -152,6 +153,6 @@ impl Activities {
         _context: ActivityContext,
         call: Namespaces,
     ) -> Result<NamespacesPage, ActivityError> {
-        done(crate::begin::namespaces(&self.world, call).await)
+        done(observed::namespaces(&self.world, call).await)
     }
 }

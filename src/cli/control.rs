@@ -3,18 +3,18 @@
 use std::sync::Arc;
 
 use clap::Args;
-use dream_core::failure::Code;
 use dream_core::id::{NamespaceId, RunId};
 use dream_core::run::{LEASE_TERM_SECONDS, Mode, RunState};
 use dream_ports::Store;
-use dream_ports::run::{Request, RequestKind, RequestOutcome, RunRecord};
+use dream_ports::run::{Request, RequestKind, RunRecord};
 use uuid::Uuid;
 
 use super::StoreArg;
 use super::hint::Hints;
 use crate::config::Config;
 use crate::exit::{Exit, Fault};
-use crate::{engine, term};
+use crate::requests::{self, LOCAL, Made, UNNAMED};
+use crate::term;
 
 /// A request to one run.
 #[derive(Debug, Args)]
@@ -31,42 +31,27 @@ pub(crate) struct Ask {
 impl Ask {
     async fn ask(self, config: &Config, kind: RequestKind) -> Result<Exit, Fault> {
         let store = self.store.open(config).await?;
-        let request = Request {
-            run: RunId(self.run),
-            kind,
-            by: self.by.unwrap_or_else(|| "unnamed".to_owned()),
-            plan_hash: None,
-        };
+        let request =
+            Request { run: RunId(self.run), kind, by: self.by.unwrap_or_else(|| UNNAMED.to_owned()), plan_hash: None };
         make(store.as_ref(), &request, self.store.hints(config)).await
     }
 }
 
-/// Makes a request, sees to it that it is heeded soon, and says what will become of it.
+/// Makes a request, and says what will become of it.
 pub(crate) async fn make(store: &dyn Store, request: &Request, hints: Hints<'_>) -> Result<Exit, Fault> {
-    let record = store.run(request.run).await?;
-    let outcome = store.request(request).await?;
-    let refused = |text: &str| Err(Fault::new(Code::WrongState, format!("run {} {text}", request.run)));
-    match outcome {
-        RequestOutcome::Recorded => {
-            let is_woken = record.engine != LOCAL && engine::wake(record.workflow_id.as_deref()).await;
+    match requests::make(store, request, None).await? {
+        Made::Recorded { record, is_woken } => {
             let silent_seconds = store.now().await?.seconds_since(record.heartbeat_at);
             let fate = Fate { record: &record, resume: hints.resume(&record), is_woken, silent_seconds };
             term::note(&format!("recorded; {}", fate.of(request.kind)));
             Ok(Exit::Done)
         }
-        RequestOutcome::AlreadyRecorded => {
+        Made::AskedBefore => {
             term::note(&format!("run {} was asked for this before", request.run));
             Ok(Exit::Nothing)
         }
-        RequestOutcome::TooLate => refused("was asked for the opposite before"),
-        RequestOutcome::RunClosed => refused("is over"),
-        RequestOutcome::NotWaiting => refused("does not wait for this"),
-        RequestOutcome::OtherPlan => refused("has another plan than the one that is meant"),
     }
 }
-
-/// The name of the engine that is a process, and not a server.
-const LOCAL: &str = "local";
 
 /// What a request meets with: whether somebody works for the run, and when it looks at its requests.
 struct Fate<'a> {
@@ -188,10 +173,7 @@ struct Switch {
 impl Switch {
     async fn open(&self, config: &Config) -> Result<(Arc<dyn Store>, Option<NamespaceId>), Fault> {
         let store = self.store.open(config).await?;
-        let namespace = match self.namespace {
-            Some(id) => Some(store.resolve_namespace(id).await?.id),
-            None => None,
-        };
+        let namespace = requests::namespace(store.as_ref(), self.namespace).await?;
         Ok((store, namespace))
     }
 
@@ -210,8 +192,8 @@ impl Switch {
 impl Stop {
     pub(crate) async fn run(self, config: &Config) -> Result<Exit, Fault> {
         let (store, namespace) = self.switch.open(config).await?;
-        let by = self.switch.by.as_deref().unwrap_or("unnamed");
-        store.set_stop(namespace, Some((by, &self.why))).await?;
+        let by = self.switch.by.as_deref().unwrap_or(UNNAMED);
+        requests::set_stop(store.as_ref(), namespace, by, &self.why).await?;
         let go = self.switch.go(config);
         term::note(&format!("nothing is applied to {} until `{go}`", self.switch.reach()));
         term::note("a run that applies there stops at its next group");
@@ -222,15 +204,13 @@ impl Stop {
 impl Go {
     pub(crate) async fn run(self, config: &Config) -> Result<Exit, Fault> {
         let (store, namespace) = self.switch.open(config).await?;
-        let was_set = store.stops().await?.iter().any(|stop| stop.namespace == namespace);
-        if !was_set {
+        if !requests::lift_stop(store.as_ref(), namespace).await? {
             term::note(&format!(
                 "no kill switch was set for {}; `dream status` lists those that are",
                 self.switch.reach()
             ));
             return Ok(Exit::Nothing);
         }
-        store.set_stop(namespace, None).await?;
         term::note(&format!("the kill switch of {} is lifted", self.switch.reach()));
         Ok(Exit::Done)
     }

@@ -9,7 +9,7 @@ use uuid::Uuid;
 use super::{StoreArg, skips};
 use crate::config::Config;
 use crate::exit::{Exit, Fault};
-use crate::term;
+use crate::{requests, term};
 
 #[derive(Debug, Args)]
 pub(crate) struct History {
@@ -29,10 +29,7 @@ pub(crate) struct History {
 impl History {
     pub(crate) async fn run(self, config: &Config) -> Result<Exit, Fault> {
         let store = self.store.open(config).await?;
-        let namespace = match self.namespace {
-            Some(id) => Some(store.resolve_namespace(id).await?.id),
-            None => None,
-        };
+        let namespace = requests::namespace(store.as_ref(), self.namespace).await?;
         let runs = store.runs(&RunFilter { namespace, open_only: false, limit: self.limit }).await?;
         if self.json {
             term::json(&runs)?;

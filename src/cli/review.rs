@@ -18,6 +18,7 @@ use super::names::Names;
 use super::{StoreArg, plan};
 use crate::config::Config;
 use crate::exit::{Exit, Fault};
+use crate::requests::UNNAMED;
 use crate::term;
 
 #[derive(Debug, Args)]
@@ -161,7 +162,7 @@ impl Word {
         let request = Request {
             run: record.run,
             kind,
-            by: self.by.unwrap_or_else(|| "unnamed".to_owned()),
+            by: self.by.unwrap_or_else(|| UNNAMED.to_owned()),
             plan_hash: self.plan_hash.map(PlanHash).or(record.plan_hash.clone()),
         };
         make(store.as_ref(), &request, self.store.hints(config)).await

@@ -13,7 +13,7 @@ use crate::exit::{Exit, Fault};
 use crate::health::{self, Readiness};
 use crate::telemetry::{self, LogFormat};
 use crate::worker::{self, Tuning};
-use crate::{engine, term, wiring};
+use crate::{engine, grpc, term, wiring};
 
 /// Connections of one activity: one works, one renews the lease.
 const CONNECTIONS_PER_ACTIVITY: u32 = 2;
@@ -38,6 +38,10 @@ pub(crate) struct Worker {
     /// Where health (`/healthz`) and readiness (`/readyz`) are served.
     #[arg(long, env = "DREAM_HEALTH_ADDRESS")]
     health: Option<SocketAddr>,
+    /// Where the control API is served over gRPC, with health beside it. It asks nobody who they are: leave it to a network
+    /// of your own.
+    #[arg(long, env = "DREAM_GRPC_ADDRESS")]
+    grpc: Option<SocketAddr>,
     /// How logs are written.
     #[arg(long, env = "DREAM_LOG_FORMAT", value_enum, default_value_t = LogFormat::Text)]
     log_format: LogFormat,
@@ -56,9 +60,14 @@ impl Worker {
         let readiness = Readiness::default();
         if let Some(address) = self.health {
             let served = health::serve(address, world.clone(), readiness.clone()).await;
-            served.map_err(|error| {
-                Fault::new(Code::Configuration, format!("--health {address}: cannot be served there: {}", error.kind()))
-            })?;
+            served.map_err(|error| cannot_be_served("--health", address, &error))?;
+        }
+        if let Some(address) = self.grpc {
+            let served = grpc::serve(address, world.clone(), readiness.clone(), Some(client.clone())).await;
+            served.map_err(|error| cannot_be_served("--grpc", address, &error))?;
+        }
+        if config.otlp.metrics {
+            telemetry::keep_counting_outboxes(world.clone());
         }
         let tuning = Tuning {
             task_queue: self.task_queue.clone(),
@@ -79,4 +88,8 @@ impl Worker {
         }
         Ok(Exit::Done)
     }
+}
+
+fn cannot_be_served(argument: &str, address: SocketAddr, error: &std::io::Error) -> Fault {
+    Fault::new(Code::Configuration, format!("{argument} {address}: cannot be served there: {}", error.kind()))
 }

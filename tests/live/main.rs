@@ -12,6 +12,7 @@ mod support;
 
 mod canary;
 mod engine;
+mod grpc;
 mod input;
 mod khora;
 mod kill;
@@ -21,4 +22,5 @@ mod reingest;
 mod review;
 mod schedule;
 mod starts;
+mod telemetry;
 mod worker;

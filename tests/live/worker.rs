@@ -19,7 +19,8 @@ fn get(address: &str, path: &str) -> Option<(u16, String)> {
     Some((code, answer))
 }
 
-fn free_address() -> String {
+/// An address where nobody listens yet.
+pub fn free_address() -> String {
     TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string()
 }
 

@@ -15,6 +15,7 @@ mod reingest;
 mod replay;
 mod review;
 mod runs;
+mod telemetry;
 mod tidy;
 mod transfer;
 mod undo;

@@ -2,6 +2,7 @@
 
 #![allow(dead_code, reason = "each of the two binaries uses its own part")]
 
+pub mod collector;
 pub mod program;
 pub mod replay;
 pub mod world;

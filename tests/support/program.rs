@@ -74,6 +74,7 @@ impl Program {
         let inherited = std::env::vars().filter(|(name, _)| {
             name.starts_with("KHORA_DREAM_")
                 || name.starts_with("TEMPORAL_")
+                || name.starts_with("OTEL_")
                 || name.starts_with("DREAM_") && name != "DREAM_TEST_RUN"
         });
         for (name, _) in inherited {
