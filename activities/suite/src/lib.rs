@@ -184,6 +184,17 @@ pub mod behaviours {
     for_each_behaviour! { (behind_pointers), crate::behaviours }
 }
 
+/// Runs a test in a runtime of its own. The future is boxed, or else each test would bring a copy of the runtime's machinery.
+///
+/// # Panics
+///
+/// As the test does.
+#[doc(hidden)]
+pub fn run(test: futures::future::LocalBoxFuture<'_, ()>) {
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+    runtime.block_on(test);
+}
+
 /// One test per behaviour. `open` is an async function that answers a fresh kit; the kit's `close` is called in the end.
 #[macro_export]
 macro_rules! store_suite {
@@ -198,11 +209,13 @@ macro_rules! store_suite {
 macro_rules! __store_tests {
     ($open:path; $($module:ident { $($name:ident)+ })+) => {
         $(mod $module {
-            $(#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-            async fn $name() {
-                let kit = $open().await;
-                $crate::behaviours::$module::$name(&kit).await;
-                kit.close().await;
+            $(#[test]
+            fn $name() {
+                $crate::run(Box::pin(async {
+                    let kit = $open().await;
+                    $crate::behaviours::$module::$name(&kit).await;
+                    kit.close().await;
+                }));
             })+
         })+
     };
