@@ -35,6 +35,9 @@ pub(crate) async fn create(url: &str) -> Result<Arc<dyn Store>, Fault> {
 }
 
 async fn open_with(url: &str, create: bool, connections_max: u32) -> Result<Arc<dyn Store>, Fault> {
+    if url.trim().is_empty() {
+        return Err(Fault::new(Code::Configuration, "the store's address is empty"));
+    }
     if is_postgres(url) {
         return Ok(Arc::new(PgStore::open(url, connections_max).await?));
     }
@@ -60,6 +63,12 @@ async fn open_with(url: &str, create: bool, connections_max: u32) -> Result<Arc<
 /// Whether an address means a PostgreSQL database.
 pub(crate) fn is_postgres(url: &str) -> bool {
     url.starts_with("postgres://") || url.starts_with("postgresql://")
+}
+
+/// The file of the store that `--store` means, if it is one.
+pub(crate) fn store_file(config: &Config, store: Option<&str>) -> Option<PathBuf> {
+    let url = store_config(config, store).url;
+    (!is_postgres(&url)).then(|| sqlite_path(&url))
 }
 
 fn sqlite_path(url: &str) -> PathBuf {

@@ -65,8 +65,12 @@ pub async fn begin(world: &World, call: Begin) -> Result<Begun, Failure> {
     }
     let run = run_id(&call)?;
     let (ops, skip_reasons) = choose_ops(&world.settings, &call.input, &capabilities);
-    for run in [call.input.abandon, call.input.resume_from].into_iter().flatten() {
-        check_target(handle, RunId(run), &namespace).await?;
+    if let Some(abandon) = call.input.abandon {
+        check_target(handle, RunId(abandon), &namespace).await?;
+    }
+    if let Some(resumed) = call.input.resume_from {
+        let record = check_target(handle, RunId(resumed), &namespace).await?;
+        check_resumed(&call.input, &record)?;
     }
     if let Some(plan_of) = call.input.plan_of {
         check_plan_of(handle, RunId(plan_of), &namespace).await?;
@@ -129,9 +133,27 @@ async fn check_writable(world: &World, handle: &StoreHandle, namespace: &Namespa
     Ok(())
 }
 
-async fn check_target(handle: &StoreHandle, run: RunId, namespace: &Namespace) -> Result<(), Failure> {
-    if handle.store.run(run).await.or_fail()?.namespace == namespace.id {
-        return Ok(());
+/// A run goes on as it was begun: whoever asks for something else would get what they did not ask for.
+fn check_resumed(input: &DreamInput, record: &RunRecord) -> Result<(), Failure> {
+    let run = record.run;
+    if let Some(mode) = input.mode.filter(|mode| *mode != record.mode) {
+        let message = format!("run {run} was begun in the mode {}, and cannot go on in {mode}", record.mode);
+        return Err(Failure::new(Code::WrongState, message));
+    }
+    let sealed = record.plan_hash.as_ref().map(|hash| hash.0.as_str());
+    match input.expected_plan_hash.as_deref() {
+        Some(expected) if sealed.is_some_and(|sealed| sealed != expected) => {
+            let message = format!("the plan of run {run} is {}, and {expected} was expected", sealed.unwrap_or("none"));
+            Err(Failure::new(Code::PlanChanged, message))
+        }
+        _ => Ok(()),
+    }
+}
+
+async fn check_target(handle: &StoreHandle, run: RunId, namespace: &Namespace) -> Result<RunRecord, Failure> {
+    let record = handle.store.run(run).await.or_fail()?;
+    if record.namespace == namespace.id {
+        return Ok(record);
     }
     Err(Failure::new(Code::WrongState, format!("run {run} is no run of namespace {}", namespace.stable_id)))
 }

@@ -38,6 +38,7 @@ impl Demo {
     pub(crate) async fn run(self, mut config: Config) -> Result<Exit, Fault> {
         std::fs::create_dir_all(&self.dir).or_file(&self.dir, "made")?;
         let path = self.dir.join("memories.db");
+        check_own(&path).await?;
         for suffix in ["", "-wal", "-shm"] {
             let mut old = path.clone().into_os_string();
             old.push(suffix);
@@ -78,6 +79,28 @@ impl Demo {
         config.reports = Sourced { value: self.dir.join("reports"), origin: Origin::Flag("demo") };
         Ok(())
     }
+}
+
+/// Only what an earlier demo made is made anew.
+async fn check_own(path: &Path) -> Result<(), Fault> {
+    if !path.exists() {
+        return Ok(());
+    }
+    let is_own = match wiring::create(&path.to_string_lossy()).await {
+        Ok(store) => {
+            let known = store.namespaces(None, 2).await.unwrap_or_default();
+            known.len() == 1 && known[0].stable_id.0 == demo::NAMESPACE
+        }
+        Err(_) => false,
+    };
+    if is_own {
+        return Ok(());
+    }
+    let message = format!(
+        "{} holds something else than a demo, and is left alone; name another folder with --dir",
+        path.display()
+    );
+    Err(Fault::new(Code::File, message))
 }
 
 fn heading(text: &str) {

@@ -31,10 +31,10 @@ pub(crate) struct Graph {
     #[arg(long, requires_all = ["dimension", "model"])]
     embeddings: Option<PathBuf>,
     /// Numbers per vector.
-    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=16_000))]
+    #[arg(long, requires = "embeddings", value_parser = clap::value_parser!(u32).range(1..=16_000))]
     dimension: Option<u32>,
     /// The model that made the vectors.
-    #[arg(long)]
+    #[arg(long, requires = "embeddings")]
     model: Option<String>,
     /// What to do with an entity whose name and type exist under another id.
     #[arg(long, value_enum, default_value_t = Clash::Skip)]

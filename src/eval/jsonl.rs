@@ -27,8 +27,9 @@ pub(crate) fn read(file: &Path, truth: &Path, vectors: Option<&Vectors>, now: Mo
             Ok("entity") => {
                 // The vector is read also for a line that cannot be used: vectors stand in the order of the lines.
                 let vector = spool.as_mut().map(Spool::next).transpose()?;
-                match parse::<EntityLine>(&text).and_then(|line| usable(line.row(now))) {
-                    Ok(mut row) => {
+                let row = parse::<EntityLine>(&text).and_then(|line| usable(line.row(now)));
+                match row.and_then(|row| Ok((row, vector.transpose()?))) {
+                    Ok((mut row, vector)) => {
                         if let (Some(vector), Some(vectors)) = (vector, vectors) {
                             row.put(Column::Embedding, Value::Vector(vector));
                             row.put(Column::EmbeddingModel, Value::Text(vectors.model.clone()));

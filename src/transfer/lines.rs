@@ -71,8 +71,19 @@ pub(crate) struct Lines {
     pub(crate) bytes: u64,
 }
 
+/// Refuses what can be read only once, as a pipe: files are read twice.
+fn check_regular(path: &Path) -> Result<(), Fault> {
+    if std::fs::metadata(path).or_file(path, "read")?.is_file() {
+        return Ok(());
+    }
+    let message =
+        format!("{} is no regular file, and it has to be read twice; write it to a file first", path.display());
+    Err(Fault::new(Code::InvalidInput, message))
+}
+
 impl Lines {
     pub(crate) fn open(path: &Path) -> Result<Self, Fault> {
+        check_regular(path)?;
         let file = File::open(path).or_file(path, "read")?;
         Ok(Self { reader: BufReader::with_capacity(1 << 20, file), path: path.to_owned(), number: 0, bytes: 0 })
     }
@@ -130,6 +141,7 @@ impl Spool {
     /// Refuses vectors that are not one for each entity of the lines, before anything is done with either.
     pub(crate) fn check(vectors: &Vectors, lines: &Path) -> Result<(), Fault> {
         let path = &vectors.path;
+        check_regular(path)?;
         let bytes = std::fs::metadata(path).or_file(path, "read")?.len();
         let per_vector = u64::from(vectors.dimension) * 2;
         let refuse = |what: String| Err(Fault::new(Code::InvalidInput, format!("{} {what}", path.display())));
@@ -148,9 +160,12 @@ impl Spool {
         refuse(format!("holds {held} vectors of dimension {}, and there are {entities} entities", vectors.dimension))
     }
 
-    pub(crate) fn next(&mut self) -> Result<Vec<f32>, Fault> {
+    /// The next vector; a reason instead of one that no store can compare.
+    pub(crate) fn next(&mut self) -> Result<Result<Vec<f32>, String>, Fault> {
         self.reader.read_exact(&mut self.bytes).or_file(&self.path, "read")?;
         let (numbers, _) = self.bytes.as_chunks::<2>();
-        Ok(numbers.iter().map(|number| f16::from_le_bytes(*number).to_f32()).collect())
+        let vector: Vec<f32> = numbers.iter().map(|number| f16::from_le_bytes(*number).to_f32()).collect();
+        let is_finite = vector.iter().all(|number| number.is_finite());
+        Ok(if is_finite { Ok(vector) } else { Err("embedding: a number is infinite or none".to_owned()) })
     }
 }

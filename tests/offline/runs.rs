@@ -219,3 +219,32 @@ fn old_runs_go_with_their_reports() {
     assert_eq!(std::fs::read_dir(folder).unwrap().count(), 4, "one report is left");
     program.run(&["sweep", "--store", "a.db"]).expect(3);
 }
+
+#[test]
+fn the_demo_leaves_alone_what_is_not_its_own() {
+    let program = Program::new();
+    std::fs::create_dir(program.path("mine")).unwrap();
+    program.import("mine/memories.db", NAMESPACE, &World::new(5).lines());
+    let before = program.content("mine/memories.db", NAMESPACE);
+    let refused = program.run(&["demo", "--dir", "mine"]).expect(1);
+    assert!(refused.stderr.contains("is left alone"), "{}", refused.stderr);
+    assert_eq!(program.content("mine/memories.db", NAMESPACE), before);
+}
+
+#[test]
+fn a_run_goes_on_as_it_was_begun_or_not_at_all() {
+    let program = Program::new();
+    program.import("a.db", NAMESPACE, &World::new(40).lines());
+    let review = ["run", "graph", "--namespace", NAMESPACE, "--store", "a.db", "--on", "local", "--json"];
+    let waiting = program.run(&[&review[..], &["--mode", "review"]].concat()).expect(6).json();
+    let run = run_id(&waiting);
+    program.run(&["approve", &run, "--store", "a.db"]).expect(0);
+    let before = program.content("a.db", NAMESPACE);
+    let resume = [&review[..], &["--resume", &run]].concat();
+    let refused = program.run(&[&resume[..], &["--mode", "dry-run"]].concat()).expect(4);
+    assert!(refused.stderr.contains("was begun in the mode review"), "{}", refused.stderr);
+    let refused = program.run(&[&resume[..], &["--expected-plan-hash", &"0".repeat(64)]].concat()).expect(4);
+    assert!(refused.stderr.contains("DREAM-1006"), "{}", refused.stderr);
+    assert_eq!(program.content("a.db", NAMESPACE), before);
+    program.run(&resume).expect(0);
+}

@@ -137,3 +137,48 @@ fn vectors_of_a_file_of_their_own_stand_in_the_order_of_the_entity_lines() {
     let refused = import(&short, "b.db").expect(1);
     assert!(refused.stderr.contains("and there are"), "{}", refused.stderr);
 }
+
+#[test]
+fn an_export_never_takes_the_place_of_the_store_and_a_broken_one_never_that_of_a_whole_one() {
+    let program = Program::new();
+    program.import("a.db", NAMESPACE, &World::new(20).lines());
+    std::os::unix::fs::symlink(program.path("a.db"), program.path("link.db")).unwrap();
+    let before = program.content("a.db", NAMESPACE);
+    for out in ["a.db", "./a.db", "a.db-wal", "a.db-shm", "link.db"] {
+        let export = ["export", "graph", "--namespace", NAMESPACE, "--store", "a.db", "--out", out];
+        let refused = program.run(&export).expect(1);
+        assert!(refused.stderr.contains("the store itself"), "{out}: {}", refused.stderr);
+    }
+    assert_eq!(program.content("a.db", NAMESPACE), before);
+    let export = ["export", "graph", "--namespace", NAMESPACE, "--store", "a.db", "--out", "whole.jsonl"];
+    program.run(&export).expect(0);
+    assert_eq!(std::fs::read_to_string(program.path("whole.jsonl")).unwrap(), before);
+    assert!(!program.path("whole.jsonl.part").exists());
+}
+
+#[test]
+fn what_can_be_read_only_once_is_not_imported_by_halves() {
+    let program = Program::new();
+    program.run(&["migrate", "--realm", "graph", "--store", "a.db"]).expect(0);
+    let refused = program.run(&["import", "graph", "/dev/null", "--namespace", NAMESPACE, "--store", "a.db"]).expect(1);
+    assert!(refused.stderr.contains("no regular file"), "{}", refused.stderr);
+}
+
+#[test]
+fn a_vector_that_cannot_be_compared_is_named_by_its_line() {
+    let program = Program::new();
+    let world = World::new(3);
+    let lines: String = world.entities.iter().map(|entity| format!("{entity}\n")).collect();
+    std::fs::write(program.path("w.jsonl"), lines).unwrap();
+    let numbers = [1.0, 0.0, f32::NAN, 1.0, f32::INFINITY, 0.0, 1.0, 1.0].map(f16::from_f32);
+    let bytes: Vec<u8> = numbers.iter().flat_map(|number| number.to_le_bytes()).collect();
+    std::fs::write(program.path("w.f16"), bytes).unwrap();
+    program.run(&["migrate", "--realm", "graph", "--store", "a.db"]).expect(0);
+    let file = program.path("w.jsonl");
+    let vectors = program.path("w.f16");
+    let import = ["import", "graph", file.to_str().unwrap(), "--embeddings", vectors.to_str().unwrap()];
+    let more = ["--dimension", "2", "--model", "m", "--namespace", NAMESPACE, "--store", "a.db"];
+    let partly = program.run(&[&import[..], &more].concat()).expect(5);
+    assert!(partly.stderr.contains("line 2, 3: embedding: a number is infinite or none"), "{}", partly.stderr);
+    assert_eq!(program.content("a.db", NAMESPACE).lines().count(), 2);
+}

@@ -67,7 +67,7 @@ pub enum StoreError {
         id: Uuid,
     },
     /// The tables of this program are not there.
-    #[error("the tables of Dream Worker are not in this store; create them with `dream migrate`")]
+    #[error("the tables of Dream Worker are not in this store")]
     NotMigrated,
     /// This store cannot do that at all.
     #[error("this store cannot {operation}")]
