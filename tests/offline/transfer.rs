@@ -168,8 +168,8 @@ fn what_can_be_read_only_once_is_not_imported_by_halves() {
 fn a_vector_that_cannot_be_compared_is_named_by_its_line() {
     let program = Program::new();
     let world = World::new(3);
-    let lines: String = world.entities.iter().map(|entity| format!("{entity}\n")).collect();
-    std::fs::write(program.path("w.jsonl"), lines).unwrap();
+    let lines: Vec<String> = world.entities.iter().map(ToString::to_string).collect();
+    std::fs::write(program.path("w.jsonl"), lines.join("\n")).unwrap();
     let numbers = [1.0, 0.0, f32::NAN, 1.0, f32::INFINITY, 0.0, 1.0, 1.0].map(f16::from_f32);
     let bytes: Vec<u8> = numbers.iter().flat_map(|number| number.to_le_bytes()).collect();
     std::fs::write(program.path("w.f16"), bytes).unwrap();
