@@ -5,9 +5,8 @@ use std::time::{Duration, Instant};
 
 use dream_workflows::contract::Reported;
 use serde_json::json;
-use temporalio_common::protos::temporal::api::history::v1::history_event::Attributes;
 
-use crate::lab::{Lab, history, input, result};
+use crate::lab::{Lab, completed, history, input, result};
 use crate::support::world::{Chance, World, timeless};
 
 /// The id of the runs, so that all of them write the same.
@@ -44,12 +43,6 @@ impl Calm {
         assert_eq!(run["state"], "completed", "{what}");
         lab.program.run(&["undo", "--run", &reported.run_id]).expect(0);
     }
-}
-
-fn completed(events: &[temporalio_common::protos::temporal::api::history::v1::HistoryEvent]) -> usize {
-    let is_completed =
-        |attributes: &Attributes| matches!(attributes, Attributes::ActivityTaskCompletedEventAttributes(_));
-    events.iter().filter(|event| event.attributes.as_ref().is_some_and(is_completed)).count()
 }
 
 /// Disturbs a lab for each number, some at once, and answers what came of each.

@@ -18,6 +18,7 @@ use temporalio_client::{
 use temporalio_common::data_converters::RawValue;
 use temporalio_common::protos::temporal::api::common::v1::Payload;
 use temporalio_common::protos::temporal::api::history::v1::HistoryEvent;
+use temporalio_common::protos::temporal::api::history::v1::history_event::Attributes;
 use uuid::Uuid;
 
 use crate::support::program::Program;
@@ -140,6 +141,13 @@ pub async fn result(handle: &WorkflowHandle<Client, Dream>) -> Result<Reported, 
 /// All events of a workflow so far.
 pub async fn history(handle: &WorkflowHandle<Client, Dream>) -> Vec<HistoryEvent> {
     handle.fetch_history(WorkflowFetchHistoryOptions::default()).into_events().await.unwrap()
+}
+
+/// Activities that a history has the ends of.
+pub fn completed(events: &[HistoryEvent]) -> usize {
+    let is_completed =
+        |attributes: &Attributes| matches!(attributes, Attributes::ActivityTaskCompletedEventAttributes(_));
+    events.iter().filter(|event| event.attributes.as_ref().is_some_and(is_completed)).count()
 }
 
 /// A client of the Temporal server.

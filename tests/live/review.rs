@@ -11,7 +11,7 @@ use temporalio_client::{
     WorkflowCancelOptions, WorkflowDescribeOptions, WorkflowExecuteUpdateOptions, WorkflowSignalOptions,
 };
 
-use crate::lab::{Lab, input, result};
+use crate::lab::{Lab, PATIENCE, completed, history, input, result};
 use crate::support::world::World;
 
 fn word(plan_hash: &str) -> Lenient<PlanWord> {
@@ -108,7 +108,12 @@ async fn pause_holds_a_run_within_a_second_and_unpause_lets_it_go_on() {
     assert!(view.ops_done < view.ops_total, "{view:?}");
     assert!(overrun(&lab, "SELECT max(requested_at) FROM dream.request").await < 1.0);
     let held = lab.status(&view.run_id);
-    tokio::time::sleep(Duration::from_secs(2)).await;
+    // It looks again, and stays where it is.
+    let looks = completed(&history(&handle).await);
+    handle.signal(Dream::wake, Lenient::Ok(None), WorkflowSignalOptions::default()).await.unwrap();
+    let looked = async { while completed(&history(&handle).await) == looks {} };
+    tokio::time::timeout(PATIENCE, looked).await.expect("a paused run looks when it is woken");
+    lab.reach(&handle, "the run pauses still", |view| view.waiting_for.as_deref() == Some("pause")).await;
     assert_eq!(lab.status(&view.run_id)["ops"], held["ops"], "nothing happens in a pause");
     handle.execute_update(Dream::unpause, pause_word(), WorkflowExecuteUpdateOptions::default()).await.unwrap();
     assert_eq!(result(&handle).await.unwrap().state.to_string(), "completed");

@@ -1,5 +1,8 @@
 //! The activities as workflows see them: names and shapes, no bodies.
 //!
+//! The macro asks for bodies and never runs them: what does the work is `activities/src/temporal.rs`, registered under the same
+//! names.
+//!
 //! **Invariant:** a name here is in recorded histories and never changes. A body that needs another shape is another activity.
 
 #![expect(missing_docs, reason = "the SDK's macros generate the markers")]
