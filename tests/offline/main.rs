@@ -9,6 +9,7 @@
 mod support;
 
 mod crash;
+mod embedder;
 mod eval;
 mod knobs;
 mod reingest;
