@@ -160,6 +160,9 @@ fn tally(lines: &[u64], done: &[Imported], outcome: &mut Outcome) -> u64 {
         match imported {
             Imported::Written | Imported::Suffixed => written += 1,
             Imported::Exists => outcome.existing += 1,
+            Imported::Elsewhere => {
+                outcome.problems.add(*line, "the id is one of another namespace of this store".to_owned());
+            }
             Imported::NameClash { owner } => {
                 outcome.problems.add(*line, format!("name and type exist already, under id {owner}"));
             }

@@ -1,5 +1,7 @@
 //! Import: entities, relationships and chunks that come as lines.
 
+use std::collections::BTreeMap;
+
 use async_trait::async_trait;
 use dream_core::change::Row;
 use dream_core::clock::Moment;
@@ -40,6 +42,8 @@ pub enum Imported {
     Written,
     /// The same id was there already, and was left as it is.
     Exists,
+    /// The same id is one of another namespace of this store; left out.
+    Elsewhere,
     /// The name and type exist under another id; left out.
     NameClash {
         /// That id.
@@ -54,6 +58,29 @@ pub enum Imported {
     },
     /// The vector has another length than the store's; written without it.
     WrongDimension,
+}
+
+/// The ids of a batch that a store has, and those that it is about to have.
+#[derive(Clone, Debug, Default)]
+pub struct KnownIds(BTreeMap<Uuid, bool>);
+
+impl KnownIds {
+    /// From what the store has: ids, and whether each is one of the namespace.
+    pub fn new(stored: impl IntoIterator<Item = (Uuid, bool)>) -> Self {
+        Self(stored.into_iter().collect())
+    }
+
+    /// Takes an id; answers why its row is not written, or nothing if it is new.
+    pub fn take(&mut self, id: Uuid) -> Option<Imported> {
+        match self.0.insert(id, true) {
+            None => None,
+            Some(true) => Some(Imported::Exists),
+            Some(false) => {
+                self.0.insert(id, false);
+                Some(Imported::Elsewhere)
+            }
+        }
+    }
 }
 
 /// Import into a store.

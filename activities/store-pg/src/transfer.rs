@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use dream_core::change::{Column, Row, Value};
 use dream_core::id::NamespaceId;
 use dream_ports::run::Namespace;
-use dream_ports::transfer::{Imported, NewChunk, OnNameClash};
+use dream_ports::transfer::{Imported, KnownIds, NewChunk, OnNameClash};
 use dream_ports::{RunStore, StoreError, TransferStore};
 use uuid::Uuid;
 
@@ -31,9 +31,15 @@ fn name_key(row: &Row) -> NameKey {
     (text(Column::Name).unwrap_or_default().to_owned(), text(Column::EntityType).unwrap_or("CONCEPT").to_owned())
 }
 
-async fn existing(tx: &mut Tx, statement: &'static str, ids: &[Uuid]) -> Result<BTreeSet<Uuid>, StoreError> {
-    let rows = query(statement).bind(ids).fetch_all(&mut **tx).await.doing(OPERATION)?;
-    rows.iter().map(|row| get(row, "id")).collect()
+async fn existing(
+    tx: &mut Tx,
+    statement: &'static str,
+    namespace: NamespaceId,
+    ids: &[Uuid],
+) -> Result<KnownIds, StoreError> {
+    let rows = query(statement).bind(ids).bind(namespace.0).fetch_all(&mut **tx).await.doing(OPERATION)?;
+    let stored = rows.iter().map(|row| Ok((get(row, "id")?, get(row, "is_here")?)));
+    Ok(KnownIds::new(stored.collect::<Result<Vec<_>, StoreError>>()?))
 }
 
 /// Which of these entities an edge of the namespace may end at.
@@ -130,7 +136,7 @@ async fn insert_relationships(tx: &mut Tx, namespace: NamespaceId, rows: &[&Row]
 
 /// Decides for each row of a batch whether and how it is written.
 struct EntityBatch {
-    known: BTreeSet<Uuid>,
+    known: KnownIds,
     taken: BTreeMap<NameKey, Uuid>,
     dimension: Option<u32>,
     written: Vec<Row>,
@@ -144,8 +150,8 @@ impl EntityBatch {
         row: &Row,
         on_name_clash: OnNameClash,
     ) -> Result<Imported, StoreError> {
-        if !self.known.insert(row.id) {
-            return Ok(Imported::Exists);
+        if let Some(left_out) = self.known.take(row.id) {
+            return Ok(left_out);
         }
         let mut outcome = Imported::Written;
         let mut row = row.clone();
@@ -202,7 +208,7 @@ impl TransferStore for PgStore {
         let ids: Vec<Uuid> = rows.iter().map(|row| row.id).collect();
         let names: Vec<NameKey> = rows.iter().map(name_key).collect();
         let mut batch = EntityBatch {
-            known: existing(&mut tx, sql!("entities/existing"), &ids).await?,
+            known: existing(&mut tx, sql!("entities/existing"), namespace, &ids).await?,
             taken: owners(&mut tx, namespace, &names).await?,
             dimension,
             written: Vec::new(),
@@ -220,7 +226,7 @@ impl TransferStore for PgStore {
         let mut tx = self.write(OPERATION).await?;
         exclude_ingestion(&mut tx, namespace).await?;
         let ids: Vec<Uuid> = rows.iter().map(|row| row.id).collect();
-        let mut known = existing(&mut tx, sql!("relationships/existing"), &ids).await?;
+        let mut known = existing(&mut tx, sql!("relationships/existing"), namespace, &ids).await?;
         let ends = |row: &Row| {
             [Column::SourceEntityId, Column::TargetEntityId].map(|column| row.get(column).id().unwrap_or_default())
         };
@@ -231,11 +237,11 @@ impl TransferStore for PgStore {
         for row in rows {
             if let Some(end) = ends(row).into_iter().find(|end| !entities.contains(end)) {
                 outcomes.push(Imported::NoEnd { end });
-            } else if known.insert(row.id) {
+            } else if let Some(left_out) = known.take(row.id) {
+                outcomes.push(left_out);
+            } else {
                 written.push(row);
                 outcomes.push(Imported::Written);
-            } else {
-                outcomes.push(Imported::Exists);
             }
         }
         insert_relationships(&mut tx, namespace, &written).await?;
@@ -248,17 +254,17 @@ impl TransferStore for PgStore {
         let row = query(sql!("runs/now")).fetch_one(&mut *tx).await.doing(OPERATION)?;
         let at = moment(&row, "now")?;
         let ids: Vec<Uuid> = chunks.iter().map(|chunk| chunk.id).collect();
-        let mut known = existing(&mut tx, sql!("chunks/existing"), &ids).await?;
+        let mut known = existing(&mut tx, sql!("chunks/existing"), namespace, &ids).await?;
         let import_document = Uuid::new_v5(&namespace.0, b"dream/import-document/1");
         let document = |chunk: &NewChunk| chunk.document.unwrap_or(import_document);
         let mut outcomes = Vec::with_capacity(chunks.len());
         let mut written: Vec<&NewChunk> = Vec::new();
         for chunk in chunks {
-            if known.insert(chunk.id) {
+            if let Some(left_out) = known.take(chunk.id) {
+                outcomes.push(left_out);
+            } else {
                 written.push(chunk);
                 outcomes.push(Imported::Written);
-            } else {
-                outcomes.push(Imported::Exists);
             }
         }
         let documents: BTreeSet<Uuid> = written.iter().map(|chunk| document(chunk)).collect();

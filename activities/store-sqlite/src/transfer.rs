@@ -7,14 +7,14 @@ use dream_core::change::{Column, Existence, Row, Value};
 use dream_core::id::NamespaceId;
 use dream_core::rows::Image;
 use dream_ports::run::Namespace;
-use dream_ports::transfer::{Imported, NewChunk, OnNameClash};
+use dream_ports::transfer::{Imported, KnownIds, NewChunk, OnNameClash};
 use dream_ports::{RunStore, StoreError, TransferStore};
 use serde_json::{Map, Value as Json, json};
 use uuid::Uuid;
 
 use crate::encode::{hex, id_array, spell_moment, to_json};
 use crate::error::ResultExt;
-use crate::records::{id, spell_json, text};
+use crate::records::{get, id, spell_json, text};
 use crate::runs::now;
 use crate::tx::Tx;
 use crate::{SqliteStore, sql};
@@ -44,9 +44,20 @@ fn row_json(row: &Row) -> Json {
     Json::Object(fields)
 }
 
-async fn existing(tx: &mut Tx, statement: &'static str, ids: &[Uuid]) -> Result<BTreeSet<Uuid>, StoreError> {
-    let rows = sqlx::query(statement).bind(id_array(ids)).fetch_all(&mut **tx).await.doing(OPERATION)?;
-    rows.iter().map(|row| id(row, "id")).collect()
+async fn existing(
+    tx: &mut Tx,
+    statement: &'static str,
+    namespace: NamespaceId,
+    ids: &[Uuid],
+) -> Result<KnownIds, StoreError> {
+    let rows = sqlx::query(statement)
+        .bind(id_array(ids))
+        .bind(hex(namespace.0))
+        .fetch_all(&mut **tx)
+        .await
+        .doing(OPERATION)?;
+    let stored = rows.iter().map(|row| Ok((id(row, "id")?, get(row, "is_here")?)));
+    Ok(KnownIds::new(stored.collect::<Result<Vec<_>, StoreError>>()?))
 }
 
 /// Which of these entities an edge of the namespace may end at.
@@ -126,15 +137,15 @@ impl TransferStore for SqliteStore {
         let dimension = self.look().await?.dimension;
         let mut tx = self.write(OPERATION).await?;
         let ids: Vec<Uuid> = rows.iter().map(|row| row.id).collect();
-        let mut known = existing(&mut tx, sql!("entities/existing"), &ids).await?;
+        let mut known = existing(&mut tx, sql!("entities/existing"), namespace, &ids).await?;
         let names: Vec<NameKey> = rows.iter().map(name_key).collect();
         let mut taken = owners(&mut tx, namespace, &names).await?;
         let mut outcomes = Vec::with_capacity(rows.len());
         let mut written: Vec<Row> = Vec::new();
         let mut length = dimension;
         for row in rows {
-            if !known.insert(row.id) {
-                outcomes.push(Imported::Exists);
+            if let Some(left_out) = known.take(row.id) {
+                outcomes.push(left_out);
                 continue;
             }
             let mut outcome = Imported::Written;
@@ -179,7 +190,7 @@ impl TransferStore for SqliteStore {
     async fn import_relationships(&self, namespace: NamespaceId, rows: &[Row]) -> Result<Vec<Imported>, StoreError> {
         let mut tx = self.write(OPERATION).await?;
         let ids: Vec<Uuid> = rows.iter().map(|row| row.id).collect();
-        let mut known = existing(&mut tx, sql!("relationships/existing"), &ids).await?;
+        let mut known = existing(&mut tx, sql!("relationships/existing"), namespace, &ids).await?;
         let end = |row: &Row, column| row.get(column).id().unwrap_or_default();
         let ends: Vec<Uuid> =
             rows.iter().flat_map(|row| [end(row, Column::SourceEntityId), end(row, Column::TargetEntityId)]).collect();
@@ -193,11 +204,11 @@ impl TransferStore for SqliteStore {
                 .find(|end| !entities.contains(end));
             if let Some(end) = missing {
                 outcomes.push(Imported::NoEnd { end });
-            } else if known.insert(row.id) {
+            } else if let Some(left_out) = known.take(row.id) {
+                outcomes.push(left_out);
+            } else {
                 written.push(row_json(row));
                 outcomes.push(Imported::Written);
-            } else {
-                outcomes.push(Imported::Exists);
             }
         }
         insert(&mut tx, namespace, sql!("relationships/insert"), &written).await?;
@@ -209,14 +220,14 @@ impl TransferStore for SqliteStore {
         let mut tx = self.write(OPERATION).await?;
         let at = now(&mut tx).await?;
         let ids: Vec<Uuid> = chunks.iter().map(|chunk| chunk.id).collect();
-        let mut known = existing(&mut tx, sql!("chunks/existing"), &ids).await?;
+        let mut known = existing(&mut tx, sql!("chunks/existing"), namespace, &ids).await?;
         let import_document = Uuid::new_v5(&namespace.0, b"dream/import-document/1");
         let mut outcomes = Vec::with_capacity(chunks.len());
         let mut documents = BTreeSet::new();
         let mut written = Vec::new();
         for chunk in chunks {
-            if !known.insert(chunk.id) {
-                outcomes.push(Imported::Exists);
+            if let Some(left_out) = known.take(chunk.id) {
+                outcomes.push(left_out);
                 continue;
             }
             let document = chunk.document.unwrap_or(import_document);

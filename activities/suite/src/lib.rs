@@ -143,6 +143,7 @@ macro_rules! for_each_behaviour {
                 what_is_exported_is_what_was_imported
                 a_name_that_is_taken_is_left_out_or_numbered
                 an_edge_without_its_ends_is_left_out
+                ids_of_another_namespace_are_left_out_and_named
                 a_vector_of_another_length_is_left_out
                 chunks_are_imported_with_their_documents
             }

@@ -4,7 +4,7 @@ use dream_core::change::{Column, Row, Table, Value};
 use dream_ports::transfer::{Imported, NewChunk, OnNameClash};
 use uuid::Uuid;
 
-use crate::kit::WorldKit;
+use crate::kit::{WorldKit, assert_same};
 use crate::world::{INGESTED_AT, MODEL, Scene, chunk, document, edge, entity, id, vector};
 
 async fn exported(scene: &Scene<'_>, table: Table) -> Vec<Row> {
@@ -78,6 +78,18 @@ pub async fn an_edge_without_its_ends_is_left_out(kit: &dyn WorldKit) {
     let no_end = |number| Imported::NoEnd { end: id(number) };
     assert_eq!(outcomes, [Imported::Written, no_end(9), no_end(3)]);
     assert_eq!(exported(&scene, Table::Relationships).await, edges[..1]);
+}
+
+pub async fn ids_of_another_namespace_are_left_out_and_named(kit: &dyn WorldKit) {
+    let here = Scene::new(kit).await.with(&[entity(1, "Ada"), entity(2, "Bob"), edge(10, 1, 2, "KNOWS")]).await;
+    let elsewhere = Scene::numbered(kit, 2).await;
+    let before = kit.content().await;
+    let imported = async |scene: &Scene<'_>, row| {
+        scene.store.import_entities(scene.namespace.id, &[row], OnNameClash::Suffix).await.unwrap()
+    };
+    assert_eq!(imported(&elsewhere, entity(1, "Ada")).await, [Imported::Elsewhere]);
+    assert_eq!(imported(&here, entity(1, "Ada")).await, [Imported::Exists]);
+    assert_same(&kit.content().await, &before, "content");
 }
 
 pub async fn a_vector_of_another_length_is_left_out(kit: &dyn WorldKit) {

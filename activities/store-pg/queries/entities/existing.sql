@@ -1,2 +1,2 @@
 -- queries/entities/existing.sql
-select id from entities where id = any ($1)
+select id, namespace_id = $2 as is_here from entities where id = any ($1)

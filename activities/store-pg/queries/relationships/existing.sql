@@ -1,2 +1,2 @@
 -- queries/relationships/existing.sql
-select id from relationships where id = any ($1)
+select id, namespace_id = $2 as is_here from relationships where id = any ($1)

@@ -1,2 +1,2 @@
 -- queries/chunks/existing.sql
-select id from chunks where id in (select value from json_each(?1))
+select id, namespace_id = ?2 as is_here from chunks where id in (select value from json_each(?1))

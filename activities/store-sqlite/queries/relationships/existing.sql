@@ -1,2 +1,2 @@
 -- queries/relationships/existing.sql
-select id from relationships where id in (select value from json_each(?1))
+select id, namespace_id = ?2 as is_here from relationships where id in (select value from json_each(?1))
