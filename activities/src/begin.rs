@@ -8,7 +8,7 @@ use dream_core::op::{OpKind, Reason};
 use dream_core::run::{Admission, DreamInput, Mode, Realm, RunState, SkipReason};
 use dream_core::settings::{REVIEW_DAYS, Settings};
 use dream_ports::run::{BeginRun, Begun as StoreBegun, Capabilities, Namespace, RunRecord, VectorsAt};
-use dream_workflows::contract::{Begin, Begun, Namespaces, NamespacesPage, RunRef, Sealed};
+use dream_workflows::contract::{Begin, Begun, Namespaces, NamespacesPage, RunRef};
 use serde::{Deserialize, Serialize};
 
 use crate::failure::{ResultExt, defect};
@@ -227,18 +227,7 @@ async fn what_is_left(world: &World, handle: &StoreHandle, call: &Begin, record:
     };
     let audits = left(&mut settings.ops.iter().copied().filter(|kind| kind.is_audit()), "audit");
     let planners = left(&mut settings.ops.iter().copied().filter(|kind| !kind.is_audit()), "plan");
-    let sealed = match &record.plan_hash {
-        Some(hash) if is_done("seal".to_owned()) => {
-            let next = crate::seal::next_stretch(handle, record.run).await?;
-            Some(Sealed {
-                plan_hash: hash.0.clone(),
-                ops_total: record.ops_total,
-                ops_left: next.as_ref().map_or(0, |(_, left)| *left),
-                next: next.map(|(stretch, _)| stretch),
-            })
-        }
-        _ => None,
-    };
+    let sealed = crate::seal::sealed(handle, record.run).await?;
     let is_waiting_state = record.state == RunState::Applying && record.waiting_for.is_some();
     Ok(Begun {
         run: RunRef { store: call.input.store.clone(), run_id: record.run.to_string() },

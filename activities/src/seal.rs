@@ -21,12 +21,16 @@ pub const STRETCH_OPS_MAX: u32 = 5_000;
 /// Ops of another run's plan that are read at once.
 const OPS_PER_PAGE: u32 = 5_000;
 
-/// Seals the plan of a run.
+/// Seals the plan of a run; answers the one that is sealed, if one is.
 pub async fn seal(world: &World, run: RunRef) -> Result<Sealed, Failure> {
     let (handle, record, _) = world.load(&run).await?;
     let input = input_of(&record)?;
     let fence = handle.store.fence(record.run, &world.holder).await.or_fail()?;
     while_renewing(handle.store.as_ref(), &fence, async {
+        // Asked under the fence: what an attempt that was given up has sealed is seen by now.
+        if let Some(sealed) = sealed(handle, record.run).await? {
+            return Ok(sealed);
+        }
         let drafts = match input.plan_of {
             Some(plan_of) => drafts_of(handle, RunId(plan_of)).await?,
             None => handle.store.drafts(record.run, None).await.or_fail()?,
@@ -43,15 +47,23 @@ pub async fn seal(world: &World, run: RunRef) -> Result<Sealed, Failure> {
         let summary = json!({ "ops": plan.ops.len(), "dropped": plan.dropped }).to_string();
         let step = Step { name: "seal".to_owned(), summary };
         handle.store.write_plan(&fence, &plan, &audit, &step).await.or_fail()?;
-        let next = next_stretch(handle, record.run).await?;
-        Ok(Sealed {
-            plan_hash: plan.hash.0,
-            ops_total: u32::try_from(plan.ops.len()).unwrap_or(u32::MAX),
-            ops_left: next.as_ref().map_or(0, |(_, left)| *left),
-            next: next.map(|(stretch, _)| stretch),
-        })
+        let sealed = sealed(handle, record.run).await?;
+        sealed.ok_or_else(|| Failure::new(Code::Defect, format!("the plan of run {} was not kept", record.run)))
     })
     .await
+}
+
+/// The sealed plan of a run, if it is sealed.
+pub async fn sealed(handle: &StoreHandle, run: RunId) -> Result<Option<Sealed>, Failure> {
+    let record = handle.store.run(run).await.or_fail()?;
+    let Some(hash) = record.plan_hash else { return Ok(None) };
+    let next = next_stretch(handle, run).await?;
+    Ok(Some(Sealed {
+        plan_hash: hash.0,
+        ops_total: record.ops_total,
+        ops_left: next.as_ref().map_or(0, |(_, left)| *left),
+        next: next.map(|(stretch, _)| stretch),
+    }))
 }
 
 /// What a dry run drew up, to be carried out by another run.

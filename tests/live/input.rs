@@ -99,6 +99,7 @@ async fn bad_signals_updates_and_queries_leave_a_run_as_it_is() {
     let _worker = lab.worker(&[]);
     let handle = lab.start(input(json!({ "mode": "review" }))).await;
     let view = lab.reach(&handle, "the run waits for a review", |view| view.waiting_for.is_some()).await;
+    let mut ignored = 0;
     for payloads in bad_payloads() {
         for name in ["approve", "reject", "pause", "unpause", "wake", "no_such_signal"] {
             let signal = UntypedSignal::new(name);
@@ -111,10 +112,13 @@ async fn bad_signals_updates_and_queries_leave_a_run_as_it_is() {
         }
         let query = UntypedQuery::new("no_such_query");
         handle.query(query, RawValue::new(payloads), WorkflowQueryOptions::default()).await.unwrap_err();
+        // The count is one of a history, and so many bad words can lead into a new one.
+        let view = lab.reach(&handle, "the run still answers", |_| true).await;
+        ignored = ignored.max(view.signals_ignored);
     }
     let after = lab.reach(&handle, "the run still waits", |view| view.waiting_for.as_deref() == Some("review")).await;
     assert_eq!(after.plan_hash, view.plan_hash);
-    assert!(after.signals_ignored > 0);
+    assert!(ignored > 0);
     lab.program.run(&["approve", &view.run_id]).expect(0);
     let reported = result(&handle).await.unwrap();
     assert_eq!(reported.state.to_string(), "completed");

@@ -36,6 +36,7 @@ impl Calm {
     }
 
     fn is_left_by(&self, lab: &Lab, reported: &Reported, what: &str) {
+        assert_eq!(reported.state, self.reported.state, "{what}");
         assert_eq!(reported.ops, self.reported.ops, "{what}: no op twice, none lost");
         assert_eq!(reported.plan_hash, self.reported.plan_hash, "{what}");
         assert_eq!(timeless(&lab.content()), self.content, "{what}");

@@ -19,4 +19,5 @@ mod runs;
 mod telemetry;
 mod tidy;
 mod transfer;
+mod twice;
 mod undo;

@@ -121,7 +121,8 @@ pub trait PlanStore: Send + Sync {
     /// The published drafts of a run; of all its planners, or of one.
     async fn drafts(&self, run: RunId, planner: Option<OpKind>) -> Result<Vec<Draft>, StoreError>;
 
-    /// Writes the sealed plan and marks the step done, in one transaction.
+    /// Writes the sealed plan and marks the step done, in one transaction. A plan that is sealed stays as it is: a retry has
+    /// no drafts any more, and must not take its ops away.
     async fn write_plan(&self, fence: &Fence, plan: &Plan, audit: &PlanHash, step: &Step) -> Result<(), StoreError>;
 
     /// Ops of a run, in the order of their places.

@@ -183,9 +183,11 @@ impl PlanStore for PgStore {
         const OPERATION: &str = "write the plan";
         let mut tx = self.write(OPERATION).await?;
         let at = hold(&mut tx, fence).await?;
+        if need_run(&mut tx, fence.run).await?.plan_hash.is_some() {
+            return Ok(());
+        }
         let runs = vec![fence.run.0];
         let ops_total = i32::try_from(plan.ops.len()).unwrap_or(i32::MAX);
-        query(sql!("ops/delete")).bind(&runs).execute(&mut *tx).await.doing(OPERATION)?;
         insert_ops(&mut tx, fence.run, &plan.ops).await?;
         query(sql!("drafts/delete")).bind(&runs).execute(&mut *tx).await.doing(OPERATION)?;
         query(sql!("runs/set_plan"))

@@ -187,9 +187,11 @@ impl PlanStore for SqliteStore {
         const OPERATION: &str = "write the plan";
         let mut tx = self.write(OPERATION).await?;
         let at = hold(&mut tx, fence).await?;
+        if need_run(&mut tx, fence.run).await?.plan_hash.is_some() {
+            return Ok(());
+        }
         let run = hex(fence.run.0);
         let ops_total = i64::try_from(plan.ops.len()).unwrap_or(i64::MAX);
-        sqlx::query(sql!("ops/delete")).bind(&run).execute(&mut *tx).await.doing(OPERATION)?;
         self.insert_ops(&mut tx, fence.run, &plan.ops).await?;
         sqlx::query(sql!("drafts/delete")).bind(&run).execute(&mut *tx).await.doing(OPERATION)?;
         sqlx::query(sql!("runs/set_plan"))

@@ -58,7 +58,8 @@ pub async fn a_plan_that_is_written_twice_is_written_once(kit: &dyn WorldKit) {
     store.write_plan(&fence, &plan, &audit, &step("seal")).await.unwrap();
     let ops = scene.ops(1).await;
     let fence = store.fence(run(1), "retry").await.unwrap();
-    store.write_plan(&fence, &plan, &audit, &step("seal")).await.unwrap();
+    let of_a_retry = seal(run(1), store.drafts(run(1), None).await.unwrap());
+    store.write_plan(&fence, &of_a_retry, &audit, &step("seal")).await.unwrap();
     assert_eq!(scene.ops(1).await, ops);
     assert_eq!(ops.iter().map(|record| record.op.clone()).collect::<Vec<_>>(), plan.ops);
     let record = store.run(run(1)).await.unwrap();
