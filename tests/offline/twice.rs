@@ -5,8 +5,8 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use dream_activities::world::{StoreHandle, World};
 use dream_activities::observed;
+use dream_activities::world::{StoreHandle, World};
 use dream_core::failure::Failure;
 use dream_core::settings::Settings;
 use dream_store_sqlite::SqliteStore;
@@ -67,7 +67,8 @@ impl Steps for Again {
 
     async fn look(&mut self, run: RunRef) -> Result<Look, StepError> {
         if !std::mem::replace(&mut self.approved, true) {
-            let plan_hash = self.world.run(&run).map(|(handle, id)| handle.store.run(id)).unwrap().await.unwrap().plan_hash;
+            let plan_hash =
+                self.world.run(&run).map(|(handle, id)| handle.store.run(id)).unwrap().await.unwrap().plan_hash;
             let call = RequestCall {
                 run: run.clone(),
                 kind: "approve".to_owned(),

@@ -11,6 +11,8 @@
 pub mod apply;
 pub mod content;
 pub mod error;
+pub mod graph;
+pub mod mirror;
 pub mod plan;
 pub mod run;
 pub mod transfer;
@@ -18,11 +20,13 @@ pub mod transfer;
 pub use apply::ApplyStore;
 pub use content::{ContentStore, Snapshot};
 pub use error::StoreError;
+pub use graph::{Graph, GraphError, GraphTx};
+pub use mirror::MirrorStore;
 pub use plan::PlanStore;
 pub use run::RunStore;
 pub use transfer::TransferStore;
 
 /// Everything a store offers.
-pub trait Store: RunStore + PlanStore + ApplyStore + ContentStore + TransferStore {}
+pub trait Store: RunStore + PlanStore + ApplyStore + ContentStore + TransferStore + MirrorStore {}
 
-impl<S: RunStore + PlanStore + ApplyStore + ContentStore + TransferStore> Store for S {}
+impl<S: RunStore + PlanStore + ApplyStore + ContentStore + TransferStore + MirrorStore> Store for S {}

@@ -16,7 +16,7 @@ use crate::clock::Moment;
 use crate::digest::TextKey;
 use crate::guard;
 use crate::id::{ContentKey, OpId};
-use crate::mirror::{Verb, verbs};
+use crate::mirror::{Verb, verbs, verbs_of_undo};
 use crate::op::{Decision, Intent, Op, OpState, Premise, Reason};
 use crate::realm::graph::centroid::EmbeddingAnswer;
 use crate::realm::graph::edges::EdgeNumbers;
@@ -217,7 +217,7 @@ impl Group<'_> {
             Premise::Entity { entity, name_and_type } => {
                 let row = rows.entity(*entity);
                 let Some(row) = row else { return Some(Reason::RowMissing) };
-                if !merge::is_live(row, self.context) {
+                if !merge::is_live(row, self.context.now) {
                     return Some(Reason::RowRetired);
                 }
                 (row_name_key(&self.context.text_key, row) != *name_and_type).then_some(Reason::NameOrTypeChanged)
@@ -276,8 +276,8 @@ fn result_of(op: &Op, changes: &[RowChange], applied: Applied) -> OpResult {
         op: op.id,
         state,
         reason: None,
+        verbs: verbs(&op.draft.intent, &applied.numbers, changes),
         numbers: applied.numbers,
-        verbs: verbs(changes),
         undo: (!changes.is_empty()).then(|| UndoRecord::of(changes)),
         verdicts: applied.verdicts,
     }
@@ -328,7 +328,7 @@ impl Reversal<'_> {
             reason: None,
             numbers: EffectNumbers::default(),
             undo: None,
-            verbs: verbs(&changes),
+            verbs: verbs_of_undo(&self.op.draft.intent, &changes, on_changed == crate::undo::OnChanged::Overwrite),
             verdicts,
         };
         Ok((result, changed))

@@ -1,126 +1,137 @@
-//! What the graph database must know of an op, as outbox verbs, derived from its row changes.
+//! What the graph database must know of an op, and what it makes of it.
 //!
-//! **Invariant:** verbs hold ids and column names; the values are read from the store when the mirror runs, so that the graph
-//! gets what is committed and no memory text waits in the outbox. A new table that the graph mirrors is a new arm of [`verbs`].
+//! The graph is a second store of the same memories, so an op is carried out on it by the same code, over its own rows: what
+//! ingestion wrote there and not to the tables is neither lost nor overruled. The outbox holds [`Verb`]s; a drainer loads
+//! what they speak of into [`GraphRows`], lets [`tell`] run them in their order, commits the [`GraphRecord`]s to the store
+//! that is being mirrored, and then writes the [`GraphWrites`].
+//!
+//! **Invariant:** verbs hold ids and numbers, never memory text. A new op that the graph must know is a new verb here, with
+//! an arm in [`verbs`] and one in `tell.rs`.
+
+mod hold;
+mod rows;
+mod tell;
+mod writes;
+
+#[cfg(test)]
+mod tests;
 
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use crate::change::{Column, ColumnChange, RowChange, Table};
+pub use hold::{Waiting, ready};
+pub use rows::{GraphEdge, GraphNeeds, GraphRows};
+pub use tell::{Answer, GraphRecord, RemovedEdge, Telling, Told, tell};
+pub use writes::{EdgeCreate, EdgeMove, EdgeRemove, EdgeSet, GraphWrites, NodeSet, VersionWrite};
 
-/// One thing to do to the graph. Each can be done any number of times to the same result.
+use crate::apply::EffectNumbers;
+use crate::change::{Column, RowChange, RowKey};
+use crate::op::Intent;
+
+/// One thing to do to the graph.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "verb", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Verb {
-    /// The entity's node ends.
-    RetireNode {
-        /// The entity.
-        entity: Uuid,
+    /// The nodes of `absorbed` become that of `keep`.
+    Merge {
+        /// The survivor.
+        keep: Uuid,
+        /// Those that end.
+        absorbed: Vec<Uuid>,
     },
-    /// The entity's node lives again.
-    ReviveNode {
-        /// The entity.
-        entity: Uuid,
+    /// What came back of `absorbed` goes to `keep`.
+    Reabsorb {
+        /// The survivor.
+        keep: Uuid,
+        /// The entity that was absorbed before.
+        absorbed: Uuid,
+        /// Mentions that the survivor did not count yet.
+        mentions_added: i64,
     },
-    /// Properties of the entity's node are brought up to date.
-    SetNode {
-        /// The entity.
-        entity: Uuid,
-        /// Which columns changed.
-        columns: Vec<Column>,
+    /// References of a node or an edge go.
+    DropReferences {
+        /// Which row.
+        row: RowKey,
+        /// The chunks that are gone.
+        chunks: Vec<Uuid>,
     },
-    /// The edge gets other ends.
-    MoveEdge {
-        /// The relationship.
-        relationship: Uuid,
-        /// Where it started and shall start, if that changed.
-        source: Option<(Uuid, Uuid)>,
-        /// Where it ended and shall end, if that changed.
-        target: Option<(Uuid, Uuid)>,
-    },
-    /// The edge ends.
-    RetireEdge {
-        /// The relationship.
-        relationship: Uuid,
-    },
-    /// The edge lives again.
-    ReviveEdge {
-        /// The relationship.
-        relationship: Uuid,
-    },
-    /// Properties of the edge are brought up to date.
-    SetEdge {
-        /// The relationship.
-        relationship: Uuid,
-        /// Which columns changed.
-        columns: Vec<Column>,
+    /// The op is taken back, by what the store kept of the graph when it was told.
+    TakeBack {
+        /// Whether cells that were changed since are put back too.
+        overwrite: bool,
     },
 }
 
-/// Columns that Khora's graph model keeps nowhere.
-const NOT_IN_THE_GRAPH: &[Column] =
-    &[Column::Embedding, Column::EmbeddingModel, Column::UpdatedAt, Column::InvalidatedBy];
+/// Which way an op went.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Direction {
+    /// It was carried out.
+    Apply,
+    /// It was taken back.
+    Undo,
+}
 
-/// The verbs that bring the graph from before these changes to after them, in an order in which they can be done: edges move
-/// before their old ends are retired, and a revived node is there before an edge comes back to it.
-pub fn verbs(changes: &[RowChange]) -> Vec<Verb> {
-    let mut revived = Vec::new();
-    let mut edges = Vec::new();
-    let mut retired = Vec::new();
-    for change in changes {
-        match change.key.table {
-            Table::Entities => entity_verbs(change, &mut revived, &mut retired),
-            Table::Relationships => edge_verbs(change, &mut edges),
-            Table::TemporalEdges | Table::Aliases => {}
+impl Direction {
+    /// Its name in stores.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Apply => "apply",
+            Self::Undo => "undo",
         }
     }
-    revived.into_iter().chain(edges).chain(retired).collect()
 }
 
-fn entity_verbs(change: &RowChange, revived: &mut Vec<Verb>, retired: &mut Vec<Verb>) {
-    let entity = change.key.id;
-    if let Some(until) = touched(change, Column::ValidUntil) {
-        if until.after.is_null() {
-            revived.push(Verb::ReviveNode { entity });
-        } else {
-            retired.push(Verb::RetireNode { entity });
+impl std::str::FromStr for Direction {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Self, ()> {
+        match text {
+            "apply" => Ok(Self::Apply),
+            "undo" => Ok(Self::Undo),
+            _ => Err(()),
         }
     }
-    let columns = properties(change, &[Column::ValidUntil]);
-    if !columns.is_empty() {
-        revived.push(Verb::SetNode { entity, columns });
+}
+
+impl Verb {
+    /// The nodes and edges it names. Two verbs that share one are done in their order.
+    pub fn ids(&self) -> Vec<Uuid> {
+        match self {
+            Self::Merge { keep, absorbed } => absorbed.iter().copied().chain([*keep]).collect(),
+            Self::Reabsorb { keep, absorbed, .. } => vec![*keep, *absorbed],
+            Self::DropReferences { row, .. } => vec![row.id],
+            Self::TakeBack { .. } => Vec::new(),
+        }
     }
 }
 
-fn edge_verbs(change: &RowChange, edges: &mut Vec<Verb>) {
-    let relationship = change.key.id;
-    let (source, target) = (moved(change, Column::SourceEntityId), moved(change, Column::TargetEntityId));
-    if source.is_some() || target.is_some() {
-        edges.push(Verb::MoveEdge { relationship, source, target });
-    }
-    if let Some(invalidated) = touched(change, Column::InvalidatedAt) {
-        edges.push(if invalidated.after.is_null() {
-            Verb::ReviveEdge { relationship }
-        } else {
-            Verb::RetireEdge { relationship }
-        });
-    }
-    let columns = properties(change, &[Column::SourceEntityId, Column::TargetEntityId, Column::InvalidatedAt]);
-    if !columns.is_empty() {
-        edges.push(Verb::SetEdge { relationship, columns });
+/// What the graph must know of an op that changed rows.
+pub fn verbs(intent: &Intent, numbers: &EffectNumbers, changes: &[RowChange]) -> Vec<Verb> {
+    match intent {
+        _ if changes.is_empty() => Vec::new(),
+        Intent::MergeEntities { keep, absorb } => vec![Verb::Merge { keep: *keep, absorbed: absorb.clone() }],
+        Intent::Reabsorb { keep, absorbed } => {
+            vec![Verb::Reabsorb { keep: *keep, absorbed: *absorbed, mentions_added: numbers.mentions_added }]
+        }
+        Intent::DropReferences { row, .. } => changes.iter().filter_map(|change| dropped(*row, change)).collect(),
+        // Khora's graph holds no vectors.
+        Intent::Centroid { .. } | Intent::Observe { .. } => Vec::new(),
     }
 }
 
-fn moved(change: &RowChange, column: Column) -> Option<(Uuid, Uuid)> {
-    let touched = touched(change, column)?;
-    Some((touched.before.value.id()?, touched.after.id()?))
+/// What the graph must know of an op that was taken back.
+pub fn verbs_of_undo(intent: &Intent, changes: &[RowChange], overwrite: bool) -> Vec<Verb> {
+    let is_mirrored = match intent {
+        Intent::MergeEntities { .. } | Intent::Reabsorb { .. } | Intent::DropReferences { .. } => true,
+        Intent::Centroid { .. } | Intent::Observe { .. } => false,
+    };
+    if is_mirrored && !changes.is_empty() { vec![Verb::TakeBack { overwrite }] } else { Vec::new() }
 }
 
-fn touched(change: &RowChange, column: Column) -> Option<&ColumnChange> {
-    change.columns.iter().find(|touched| touched.column == column)
-}
-
-fn properties(change: &RowChange, structural: &[Column]) -> Vec<Column> {
-    let columns = change.columns.iter().map(|touched| touched.column);
-    columns.filter(|column| !structural.contains(column) && !NOT_IN_THE_GRAPH.contains(column)).collect()
+fn dropped(row: RowKey, change: &RowChange) -> Option<Verb> {
+    let cell = change.columns.iter().find(|cell| cell.column == Column::SourceChunkIds)?;
+    let kept = cell.after.ids();
+    let chunks = cell.before.value.ids().iter().filter(|chunk| !kept.contains(chunk)).copied().collect();
+    Some(Verb::DropReferences { row, chunks })
 }

@@ -22,6 +22,7 @@ use uuid::Uuid;
 
 use crate::apply::{Applied, Context, EffectNumbers};
 use crate::change::{Column, Row, RowKey, Table, Value};
+use crate::clock::Moment;
 use crate::id::OpId;
 use crate::realm::graph::edges::{self, SOURCE_CHUNK_IDS_MAX, SOURCE_DOCUMENT_IDS_MAX};
 use crate::rows::{Editor, Needs, NotLoaded, Rows};
@@ -55,7 +56,7 @@ pub fn apply(
     absorb: &[Uuid],
 ) -> Result<Applied, NotLoaded> {
     let mentions = absorb.iter().map(|id| Ok(mention_count(entity(editor, *id)?))).collect::<Result<Vec<_>, _>>()?;
-    let numbers = take_over(editor, context, op, keep, absorb, &mentions)?;
+    let numbers = take_over(editor, context.now, op, keep, absorb, &mentions)?;
     let verdicts = same_as(editor, context, keep, absorb)?;
     Ok(Applied { numbers, verdicts })
 }
@@ -63,7 +64,7 @@ pub fn apply(
 /// The part that a merge and a re-absorption share: everything the survivor takes over, with `mentions` new ones each.
 pub fn take_over(
     editor: &mut Editor<'_>,
-    context: &Context,
+    now: Moment,
     op: OpId,
     keep: Uuid,
     absorb: &[Uuid],
@@ -83,13 +84,13 @@ pub fn take_over(
     fill_text(editor, key, Column::Description, &members)?;
     take_attributes(editor, &survivor, &members, &mut numbers)?;
     take_confidence(editor, &survivor, &members)?;
-    editor.set(key, Column::UpdatedAt, Value::Time(context.now))?;
-    numbers.edges = edges::follow(editor, keep, absorb, op, context.now)?;
+    editor.set(key, Column::UpdatedAt, Value::Time(now))?;
+    numbers.edges = edges::follow(editor, keep, absorb, op, now)?;
     for member in members {
         remember_alias(editor, member, keep, op)?;
-        if is_live(member, context) {
-            editor.set(member.key(), Column::ValidUntil, Value::Time(context.now))?;
-            editor.set(member.key(), Column::UpdatedAt, Value::Time(context.now))?;
+        if is_live(member, now) {
+            editor.set(member.key(), Column::ValidUntil, Value::Time(now))?;
+            editor.set(member.key(), Column::UpdatedAt, Value::Time(now))?;
         }
     }
     Ok(numbers)
@@ -115,9 +116,9 @@ pub fn mention_count(row: &Row) -> i64 {
     row.get(Column::MentionCount).int().unwrap_or(1)
 }
 
-/// Whether an entity is live at the run's moment.
-pub fn is_live(row: &Row, context: &Context) -> bool {
-    row.get(Column::ValidUntil).time().is_none_or(|until| until > context.now)
+/// Whether an entity is live at a moment.
+pub fn is_live(row: &Row, now: Moment) -> bool {
+    row.get(Column::ValidUntil).time().is_none_or(|until| until > now)
 }
 
 fn entity<'a>(editor: &'a Editor<'_>, id: Uuid) -> Result<&'a Row, NotLoaded> {

@@ -33,8 +33,8 @@ pub fn apply(
     let alias = RowKey { table: Table::Aliases, id: absorbed };
     let seen = editor.rows().get(alias).ok_or(NotLoaded(alias))?.get(Column::MentionCountSeen).int().unwrap_or(0);
     let row = editor.rows().entity(absorbed).ok_or(NotLoaded(RowKey::entity(absorbed)))?;
-    let mentions_new = mentions_new(mention_count(row), seen, is_live(row, context));
-    let numbers = take_over(editor, context, op, keep, &[absorbed], &[mentions_new])?;
+    let mentions_new = mentions_new(mention_count(row), seen, is_live(row, context.now));
+    let numbers = take_over(editor, context.now, op, keep, &[absorbed], &[mentions_new])?;
     Ok(Applied { numbers, verdicts: Vec::new() })
 }
 

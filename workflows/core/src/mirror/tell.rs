@@ -1,0 +1,206 @@
+//! Carrying an op out on the rows of a graph.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use crate::change::{Column, Existence, RowChange, RowKey, Table, Value};
+use crate::clock::Moment;
+use crate::id::OpId;
+use crate::mirror::{GraphRows, Verb};
+use crate::realm::graph::merge::{is_live, mention_count, take_over};
+use crate::rows::{Editor, NotLoaded};
+use crate::undo::{OnChanged, UndoRecord};
+
+/// An op that the graph is told of.
+#[derive(Clone, Copy, Debug)]
+pub struct Telling<'a> {
+    /// The op.
+    pub op: OpId,
+    /// What to do.
+    pub verbs: &'a [Verb],
+    /// When the op was committed.
+    pub at: Moment,
+    /// What was kept when it was carried out, if it is to be taken back.
+    pub applied: Option<&'a GraphRecord>,
+}
+
+/// What a graph held before an op, as far as the op touched it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct GraphRecord {
+    /// The op.
+    pub op: OpId,
+    /// When it was committed.
+    pub at: Moment,
+    /// Cells before, and digests of cells after.
+    pub undo: UndoRecord,
+    /// For each edge it touched, where it ran before and where it ran after.
+    pub ends: BTreeMap<Uuid, [(Uuid, Uuid); 2]>,
+    /// Edges it removed, whole: in a graph nothing is left of them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub removed: Vec<RemovedEdge>,
+    /// Nodes it retired.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub retired: Vec<Uuid>,
+}
+
+impl GraphRecord {
+    /// Whether it gave or took the node its end.
+    pub(super) fn ends_or_revives(&self, node: Uuid) -> bool {
+        let of_node = self.undo.changes.iter().filter(|change| change.key == RowKey::entity(node));
+        of_node.into_iter().any(|change| change.columns.contains_key(&Column::ValidUntil))
+    }
+}
+
+/// An edge that is gone from the graph.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RemovedEdge {
+    /// Its id.
+    pub id: Uuid,
+    /// Where it started.
+    pub source: Uuid,
+    /// Where it ended.
+    pub target: Uuid,
+    /// Its label.
+    pub label: String,
+    /// Its properties, in the adapter's own JSON.
+    pub properties: String,
+}
+
+/// What a verb met.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Answer {
+    /// It changed something.
+    Done,
+    /// Everything was as it says already.
+    Already,
+    /// Something it speaks of is not in the graph.
+    Missing,
+}
+
+/// What came of an op.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Told {
+    /// What the graph held before.
+    pub record: GraphRecord,
+    /// What it met.
+    pub answer: Answer,
+}
+
+/// Tells a graph of an op: edits its rows, and answers what has to be kept before they are written.
+pub fn tell(rows: &mut GraphRows, telling: &Telling<'_>) -> Told {
+    if let Some(record) = telling.applied {
+        rows.load_removed(record);
+    }
+    let mut missing = false;
+    let mut editor = rows.rows.edit();
+    for verb in telling.verbs {
+        // A row that is not there was looked for in vain.
+        missing |= carry_out(&mut editor, telling, verb).unwrap_or(true);
+    }
+    let mut changes = editor.finish();
+    // What a merge writes to tables of ours is no part of the graph.
+    changes.retain(|change| matches!(change.key.table, Table::Entities | Table::Relationships));
+    let answer = match (missing, changes.is_empty()) {
+        (true, _) => Answer::Missing,
+        (false, true) => Answer::Already,
+        (false, false) => Answer::Done,
+    };
+    Told { record: record_of(rows, telling, &changes), answer }
+}
+
+/// Answers whether something it speaks of is missing.
+fn carry_out(editor: &mut Editor<'_>, telling: &Telling<'_>, verb: &Verb) -> Result<bool, NotLoaded> {
+    match verb {
+        Verb::Merge { keep, absorbed } => {
+            let present = present(editor, absorbed);
+            let mentions = |id: &Uuid| {
+                let row = editor.rows().entity(*id);
+                row.filter(|row| is_live(row, telling.at)).map_or(0, mention_count)
+            };
+            let mentions: Vec<i64> = present.iter().map(mentions).collect();
+            take_over(editor, telling.at, telling.op, *keep, &present, &mentions)?;
+            Ok(present.len() < absorbed.len())
+        }
+        Verb::Reabsorb { keep, absorbed, mentions_added } => {
+            let present = present(editor, &[*absorbed]);
+            let mentions: Vec<i64> = present.iter().map(|_| *mentions_added).collect();
+            take_over(editor, telling.at, telling.op, *keep, &present, &mentions)?;
+            Ok(present.is_empty())
+        }
+        Verb::DropReferences { row, chunks } => {
+            let current = editor.rows().get(*row).ok_or(NotLoaded(*row))?.get(Column::SourceChunkIds).ids().to_vec();
+            let kept: Vec<Uuid> = current.iter().filter(|chunk| !chunks.contains(chunk)).copied().collect();
+            if kept.len() < current.len() {
+                editor.set(*row, Column::SourceChunkIds, Value::Ids(kept))?;
+            }
+            Ok(false)
+        }
+        Verb::TakeBack { overwrite } => take_back(editor, telling, *overwrite),
+    }
+}
+
+fn present(editor: &Editor<'_>, nodes: &[Uuid]) -> Vec<Uuid> {
+    nodes.iter().filter(|id| editor.rows().entity(**id).is_some()).copied().collect()
+}
+
+/// Puts back what the op changed. Of what was never told, or was told in vain, nothing is to be put back.
+fn take_back(editor: &mut Editor<'_>, telling: &Telling<'_>, overwrite: bool) -> Result<bool, NotLoaded> {
+    let Some(record) = telling.applied else { return Ok(false) };
+    let missing = record.undo.keys().any(|key| editor.rows().get(key).is_none());
+    record.undo.restore(editor, if overwrite { OnChanged::Overwrite } else { OnChanged::Keep })?;
+    Ok(missing)
+}
+
+fn record_of(rows: &GraphRows, telling: &Telling<'_>, changes: &[RowChange]) -> GraphRecord {
+    let mut record = GraphRecord {
+        op: telling.op,
+        at: telling.at,
+        undo: UndoRecord::of(changes),
+        ends: BTreeMap::new(),
+        removed: Vec::new(),
+        retired: Vec::new(),
+    };
+    for change in changes {
+        let after = |column| change.columns.iter().find(|cell| cell.column == column).map(|cell| &cell.after);
+        if change.key.table == Table::Entities {
+            if after(Column::ValidUntil).is_some_and(|until| !until.is_null()) {
+                record.retired.push(change.key.id);
+            }
+            continue;
+        }
+        let Some(ends) = ends(rows, change) else { continue };
+        record.ends.insert(change.key.id, ends);
+        if after(Column::InvalidatedAt).is_some_and(|at| !at.is_null())
+            && let Some(edge) = rows.edges.get(&change.key.id).or_else(|| rows.gone.get(&change.key.id))
+        {
+            let [(source, target), _] = ends;
+            record.removed.push(RemovedEdge {
+                id: change.key.id,
+                source,
+                target,
+                label: edge.label().to_owned(),
+                properties: edge.properties.clone(),
+            });
+        }
+    }
+    record
+}
+
+/// Where an edge ran before a change and where it runs after it.
+fn ends(rows: &GraphRows, change: &RowChange) -> Option<[(Uuid, Uuid); 2]> {
+    debug_assert_eq!(change.existence, Existence::Kept, "edges are invalidated and revived, not made");
+    let row = rows.rows.get(RowKey::relationship(change.key.id))?;
+    let end = |column| {
+        let after = row.get(column).id()?;
+        let touched = change.columns.iter().find(|cell| cell.column == column);
+        Some((touched.map_or(Some(after), |cell| cell.before.value.id())?, after))
+    };
+    let (source_before, source) = end(Column::SourceEntityId)?;
+    let (target_before, target) = end(Column::TargetEntityId)?;
+    Some([(source_before, target_before), (source, target)])
+}
