@@ -8,28 +8,27 @@ use std::collections::BTreeSet;
 use uuid::Uuid;
 
 use crate::id::OpId;
-use crate::mirror::Verb;
 
 /// An outbox row that is not done.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Waiting<'a> {
+pub struct Waiting {
     /// The op.
     pub op: OpId,
-    /// What it says.
-    pub verbs: &'a [Verb],
+    /// The nodes and edges it speaks of; of one that takes an op back, those that the op touched.
+    pub ids: Vec<Uuid>,
     /// Whether it was set aside.
     pub is_parked: bool,
 }
 
 /// The places of the rows that may be told, of rows in their order.
-pub fn ready(rows: &[Waiting<'_>]) -> Vec<usize> {
+pub fn ready(rows: &[Waiting]) -> Vec<usize> {
     let mut held: BTreeSet<Uuid> = BTreeSet::new();
     let mut ready = Vec::new();
     for (place, row) in rows.iter().enumerate() {
-        // An op is taken back behind where it was carried out, whatever its verbs name.
-        let ids: Vec<Uuid> = row.verbs.iter().flat_map(Verb::ids).chain([row.op.0]).collect();
-        if row.is_parked || ids.iter().any(|id| held.contains(id)) {
-            held.extend(ids);
+        // An op is taken back behind where it was carried out, whatever it speaks of.
+        let ids = || row.ids.iter().chain([&row.op.0]);
+        if row.is_parked || ids().any(|id| held.contains(id)) {
+            held.extend(ids());
         } else {
             ready.push(place);
         }

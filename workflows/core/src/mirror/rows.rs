@@ -65,12 +65,14 @@ impl GraphNeeds {
     /// the nodes at their other ends, which may be missing.
     #[must_use]
     pub fn second(&self, batch: &[Telling<'_>], rows: &GraphRows) -> Self {
-        let mut leads: BTreeMap<Uuid, Uuid> = BTreeMap::new();
+        let mut leads: BTreeMap<Uuid, BTreeSet<Uuid>> = BTreeMap::new();
         for verb in batch.iter().flat_map(|telling| telling.verbs) {
             match verb {
-                Verb::Merge { keep, absorbed } => leads.extend(absorbed.iter().map(|absorbed| (*absorbed, *keep))),
+                Verb::Merge { keep, absorbed } => {
+                    absorbed.iter().for_each(|absorbed| _ = leads.entry(*absorbed).or_default().insert(*keep));
+                }
                 Verb::Reabsorb { keep, absorbed, .. } => {
-                    leads.insert(*absorbed, *keep);
+                    leads.entry(*absorbed).or_default().insert(*keep);
                 }
                 Verb::DropReferences { .. } | Verb::TakeBack { .. } => {}
             }
@@ -87,11 +89,15 @@ impl GraphNeeds {
     }
 }
 
-/// An end and where a batch may lead it.
-fn way(end: Uuid, leads: &BTreeMap<Uuid, Uuid>) -> Vec<Uuid> {
+/// An end and everywhere a batch may lead it.
+fn way(end: Uuid, leads: &BTreeMap<Uuid, BTreeSet<Uuid>>) -> Vec<Uuid> {
     let mut way = vec![end];
-    while let Some(next) = way.last().and_then(|end| leads.get(end)).filter(|next| !way.contains(next)) {
-        way.push(*next);
+    let mut looked_at = 0;
+    while let Some(end) = way.get(looked_at) {
+        looked_at += 1;
+        let next: Vec<Uuid> =
+            leads.get(end).into_iter().flatten().filter(|next| !way.contains(next)).copied().collect();
+        way.extend(next);
     }
     way
 }

@@ -126,8 +126,9 @@ impl GraphWrites {
             }
         }
         // What one batch retires and revives leaves no copy.
-        let gone = writes.versions_removed.clone();
+        let (made, gone) = (writes.versions.clone(), writes.versions_removed.clone());
         writes.versions.retain(|version| !gone.contains(version));
+        writes.versions_removed.retain(|version| !made.contains(version));
         writes
     }
 
