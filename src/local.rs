@@ -12,7 +12,7 @@ use dream_activities::{observed, requests};
 use dream_core::failure::Failure;
 use dream_ports::run::RequestKind;
 use dream_workflows::contract::{
-    Applied, ApplyStretch, Begin, Begun, Look, Part, PartDone, Report, Reported, RequestCall, RunRef, Sealed,
+    Applied, ApplyStretch, Begin, Begun, Look, Mirrored, Part, PartDone, Report, Reported, RequestCall, RunRef, Sealed,
     SettleReview, Stretch,
 };
 use dream_workflows::steps::{Progress, StepError, Steps, WaitFor};
@@ -96,6 +96,10 @@ impl Steps for Local {
         retrying(|| observed::settle_review(&self.world, settle.clone())).await
     }
 
+    async fn mirror(&mut self, run: RunRef) -> Result<Mirrored, StepError> {
+        retrying(|| observed::mirror(&self.world, run.clone())).await
+    }
+
     async fn report(&mut self, call: Report) -> Result<Reported, StepError> {
         retrying(|| observed::report(&self.world, call.clone())).await
     }
@@ -104,7 +108,7 @@ impl Steps for Local {
         match wait {
             WaitFor::Review => return Err(StepError::Suspended),
             WaitFor::Unpause => tokio::time::sleep(UNPAUSE_EVERY).await,
-            WaitFor::Target => tokio::time::sleep(patience).await,
+            WaitFor::Target | WaitFor::Graph => tokio::time::sleep(patience).await,
         }
         Ok(())
     }

@@ -8,6 +8,7 @@ use dream_activities::World;
 use dream_activities::temporal::Activities;
 use dream_core::failure::Code;
 use dream_workflows::dream::Dream;
+use dream_workflows::reconcile::ReconcileMirror;
 use dream_workflows::start::{DreamAll, StartDream};
 use dream_workflows::sweep::SweepRetention;
 use dream_workflows::undo::UndoDream;
@@ -72,6 +73,8 @@ pub(crate) async fn run_until(
         .register_workflow::<Dream>()
         .map_err(|error| defect(&error.to_string()))?
         .register_workflow::<DreamAll>()
+        .map_err(|error| defect(&error.to_string()))?
+        .register_workflow::<ReconcileMirror>()
         .map_err(|error| defect(&error.to_string()))?
         .register_workflow::<StartDream>()
         .map_err(|error| defect(&error.to_string()))?

@@ -58,7 +58,7 @@ pub async fn apply(world: &World, call: ApplyStretch, on_group: OnGroup<'_>) -> 
         centroid_cosine_min: settings.settings.centroid_min_intra_cluster_cosine as f32,
         answers: answers(world, handle, record.run, call.stretch.seq_from.saturating_sub(1), call.stretch.seq_to)
             .await?,
-        has_graph: handle.has_graph,
+        has_graph: handle.graph.is_some(),
     };
     let groups = groups(handle.store.as_ref(), &fence, request, on_group, &world.stopping);
     let halt = while_renewing(handle.store.as_ref(), &fence, groups).await?;

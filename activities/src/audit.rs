@@ -2,12 +2,13 @@
 
 use dream_core::change::Table;
 use dream_core::failure::Failure;
-use dream_core::op::OpKind;
+use dream_core::op::{OpKind, Reason};
 use dream_core::realm::graph::drift::{self, Frequencies};
 use dream_core::realm::graph::orphan::{OrphanPlanner, OrphanSettings, orphans};
 use dream_core::realm::graph::references::{ReferenceAuditor, ReferenceRow};
 use dream_core::realm::graph::scope::ScopeFilter;
 use dream_core::report::facts::TableAudit;
+use dream_ports::content::VisitRelationship;
 use dream_ports::plan::{Finding, Step};
 use dream_ports::run::RunRecord;
 use dream_workflows::contract::{Part, PartDone};
@@ -15,6 +16,7 @@ use serde::Serialize;
 use serde_json::json;
 
 use crate::begin::{RunSettings, input_of};
+use crate::edges::{Edges, edges, skipped};
 use crate::failure::{ResultExt, defect};
 use crate::lease::while_renewing;
 use crate::world::{StoreHandle, World};
@@ -27,17 +29,45 @@ pub async fn audit(world: &World, part: Part) -> Result<PartDone, Failure> {
     }
     let fence = handle.store.fence(run.run, &world.holder).await.or_fail()?;
     while_renewing(handle.store.as_ref(), &fence, async {
-        let (findings, summary) = match part.kind {
-            OpKind::SchemaDriftReport => schema_drift(handle, &run).await?,
-            OpKind::OrphanReport => orphan_report(handle, &run, &settings).await?,
-            _ => reference_audit(handle, &run).await?,
+        let name = format!("audit:{}", part.kind);
+        let (findings, summary) = match look(handle, &run, &settings, part.kind).await? {
+            Ok(found) => found,
+            Err(reason) => {
+                let step = Step { name, summary: json!({}).to_string() };
+                handle.store.publish(&fence, part.kind, &step, &[skipped(part.kind, reason)]).await.or_fail()?;
+                return Ok(PartDone { reason: Some(reason), ..PartDone::default() });
+            }
         };
         let count = u32::try_from(findings.len()).unwrap_or(u32::MAX);
-        let step = Step { name: format!("audit:{}", part.kind), summary: summary.to_string() };
+        let step = Step { name, summary: summary.to_string() };
         handle.store.write_findings(&fence, &step, &findings).await.or_fail()?;
         Ok(PartDone { count, ..PartDone::default() })
     })
     .await
+}
+
+/// What one audit found; the reason where it could not look.
+async fn look(
+    handle: &StoreHandle,
+    run: &RunRecord,
+    settings: &RunSettings,
+    kind: OpKind,
+) -> Result<Result<Found, Reason>, Failure> {
+    let edges = match edges(handle, run.namespace).await? {
+        Ok(edges) => edges,
+        Err(reason) => return Ok(Err(reason)),
+    };
+    let found = match kind {
+        OpKind::SchemaDriftReport => schema_drift(handle, run, &edges).await?,
+        OpKind::OrphanReport => orphan_report(handle, run, settings, &edges).await?,
+        _ => Ok(reference_audit(handle, run).await?),
+    };
+    Ok(found.map(|(findings, mut summary)| {
+        if handle.graph.is_some() {
+            summary["edges"] = edges.name().into();
+        }
+        (findings, summary)
+    }))
 }
 
 fn finding(kind: OpKind, ordinal: usize, payload: &impl Serialize) -> Result<Finding, Failure> {
@@ -51,11 +81,18 @@ fn finding(kind: OpKind, ordinal: usize, payload: &impl Serialize) -> Result<Fin
 /// What an audit found, and what its step says of it.
 type Found = (Vec<Finding>, serde_json::Value);
 
-async fn schema_drift(handle: &StoreHandle, run: &RunRecord) -> Result<Found, Failure> {
+async fn schema_drift(
+    handle: &StoreHandle,
+    run: &RunRecord,
+    edges: &Edges<'_>,
+) -> Result<Result<Found, Reason>, Failure> {
     let mut snapshot = handle.store.snapshot(run.namespace).await.or_fail()?;
     let mut observed = Frequencies::default();
     snapshot.entities(&mut |entity| observed.feed_entity(entity.entity_type)).await.or_fail()?;
-    snapshot.relationships(&mut |edge| observed.feed_relationship(edge.relationship_type)).await.or_fail()?;
+    let feed: VisitRelationship<'_> = &mut |edge| observed.feed_relationship(edge.relationship_type);
+    if let Err(reason) = edges.visit(snapshot.as_mut(), run.namespace, feed).await? {
+        return Ok(Err(reason));
+    }
     drop(snapshot);
     let before = handle.store.baseline(run.namespace, OpKind::SchemaDriftReport).await.or_fail()?;
     let before: Option<Frequencies> = before
@@ -64,10 +101,15 @@ async fn schema_drift(handle: &StoreHandle, run: &RunRecord) -> Result<Found, Fa
     let declared = input_of(run)?.expertise.unwrap_or_default();
     let report = drift::report(&observed, &declared, before.as_ref());
     let summary = json!({ "entities": report.entity_total, "relationships": report.relationship_total });
-    Ok((vec![finding(OpKind::SchemaDriftReport, 0, &report)?], summary))
+    Ok(Ok((vec![finding(OpKind::SchemaDriftReport, 0, &report)?], summary)))
 }
 
-async fn orphan_report(handle: &StoreHandle, run: &RunRecord, settings: &RunSettings) -> Result<Found, Failure> {
+async fn orphan_report(
+    handle: &StoreHandle,
+    run: &RunRecord,
+    settings: &RunSettings,
+    edges: &Edges<'_>,
+) -> Result<Result<Found, Reason>, Failure> {
     let capabilities = handle.store.probe().await.or_fail()?;
     let mut snapshot = handle.store.snapshot(run.namespace).await.or_fail()?;
     let mut planner = OrphanPlanner::default();
@@ -79,13 +121,13 @@ async fn orphan_report(handle: &StoreHandle, run: &RunRecord, settings: &RunSett
         })
         .await
         .or_fail()?;
-    snapshot
-        .relationships(&mut |edge| {
-            relationships += 1;
-            planner.feed_edge(edge.source, edge.target, edge.relationship_type);
-        })
-        .await
-        .or_fail()?;
+    let feed: VisitRelationship<'_> = &mut |edge| {
+        relationships += 1;
+        planner.feed_edge(edge.source, edge.target, edge.relationship_type);
+    };
+    if let Err(reason) = edges.visit(snapshot.as_mut(), run.namespace, feed).await? {
+        return Ok(Err(reason));
+    }
     let settings = OrphanSettings {
         percentile: settings.settings.orphan_pr_percentile_threshold,
         cooccurrence_weight: settings.settings.cooccurrence_edge_weight,
@@ -101,7 +143,7 @@ async fn orphan_report(handle: &StoreHandle, run: &RunRecord, settings: &RunSett
     let orphans = orphans(&candidates, recalls.as_deref(), run.as_of, settings.recall_days);
     let findings = orphans.iter().enumerate().map(|(at, orphan)| finding(OpKind::OrphanReport, at, orphan));
     let summary = json!({ "beyond": beyond, "entities": entities, "relationships": relationships });
-    Ok((findings.collect::<Result<_, _>>()?, summary))
+    Ok(Ok((findings.collect::<Result<_, _>>()?, summary)))
 }
 
 async fn reference_audit(handle: &StoreHandle, run: &RunRecord) -> Result<Found, Failure> {

@@ -240,6 +240,8 @@ async fn what_is_left(world: &World, handle: &StoreHandle, call: &Begin, record:
         sealed,
         review_wait_seconds: input_of(&record)?.review_wait_seconds.unwrap_or(REVIEW_DAYS * SECONDS_PER_DAY),
         has_search_attributes: world.has_search_attributes,
+        has_graph: handle.graph.is_some(),
+        graph_wait_seconds: input_of(&record)?.graph_wait_seconds.unwrap_or(0),
     })
 }
 

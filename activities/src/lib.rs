@@ -10,14 +10,17 @@
 pub mod apply;
 pub mod audit;
 pub mod begin;
+pub mod edges;
 pub mod embed;
 pub mod facts;
 pub mod failure;
 pub mod feed;
 pub mod lease;
+pub mod mirror;
 pub mod observe;
 pub mod observed;
 pub mod plan;
+pub mod reconcile;
 pub mod report;
 pub mod requests;
 pub mod seal;

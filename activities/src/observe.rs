@@ -13,6 +13,7 @@ use std::time::{Duration, Instant};
 use dream_core::failure::Failure;
 use dream_core::op::{OpKind, OpState, Reason};
 use dream_core::run::{Realm, RunState};
+use dream_workflows::contract::Mirrored;
 use opentelemetry::metrics::{Counter, Gauge, Histogram};
 use opentelemetry::trace::{Span as _, Status, Tracer as _};
 use opentelemetry::{KeyValue, global};
@@ -33,6 +34,8 @@ struct Instruments {
     groups: Histogram<f64>,
     activities: Histogram<f64>,
     outbox: Gauge<u64>,
+    mirrored: Counter<u64>,
+    mirror_left: Counter<u64>,
 }
 
 /// Made when something is told for the first time, which is after the providers were set.
@@ -48,6 +51,14 @@ static INSTRUMENTS: LazyLock<Instruments> = LazyLock::new(|| {
         groups: seconds("dream.group.duration", "One transaction of ops"),
         activities: seconds("dream.activity.duration", "One attempt of an activity, by name and outcome"),
         outbox: meter.u64_gauge("dream.outbox.open").with_description("Outbox rows that wait, by store").build(),
+        mirrored: meter
+            .u64_counter("dream.graph_mirror.rows")
+            .with_description("Outbox rows that the graph was told of, by whether it missed something")
+            .build(),
+        mirror_left: meter
+            .u64_counter("dream.graph_mirror.partial_failure")
+            .with_description("Drains that left rows, by reason")
+            .build(),
     }
 });
 
@@ -76,6 +87,18 @@ pub fn op_refused() {
 /// Outbox rows of a store that wait.
 pub fn outbox_open(store: &str, rows: u64) {
     INSTRUMENTS.outbox.record(rows, &[KeyValue::new("store", store.to_owned())]);
+}
+
+/// A namespace was drained.
+pub fn mirrored(done: &Mirrored) {
+    let rows = |rows, outcome| INSTRUMENTS.mirrored.add(rows, &[KeyValue::new("outcome", outcome)]);
+    rows(done.done - done.missing.min(done.done), "done");
+    rows(done.missing, "missing");
+    if let Some(reason) = done.reason.as_deref().filter(|_| done.left + done.parked > 0) {
+        // Behind the colon stands what the server said of one row.
+        let reason = reason.split(':').next().unwrap_or_default().to_owned();
+        INSTRUMENTS.mirror_left.add(1, &[KeyValue::new("reason", reason)]);
+    }
 }
 
 /// What an activity is about.

@@ -3,14 +3,14 @@
 
 use dream_core::failure::Failure;
 use dream_workflows::contract::{
-    Applied, ApplyStretch, Begin, Begun, Look, Namespaces, NamespacesPage, Part, PartDone, Report, Reported,
-    RequestCall, RequestDone, RunRef, Sealed, SettleReview, Swept, UndoInput, Undone,
+    Applied, ApplyStretch, Begin, Begun, Look, Mirrored, Namespaces, NamespacesPage, Part, PartDone, Reconciled,
+    Report, Reported, RequestCall, RequestDone, RunRef, Sealed, SettleReview, Swept, UndoInput, Undone,
 };
 
 use crate::apply::OnGroup;
 use crate::observe::{About, observe};
 use crate::world::World;
-use crate::{audit, begin, embed, plan, report, requests, seal, sweep, undo};
+use crate::{audit, begin, embed, mirror, plan, reconcile, report, requests, seal, sweep, undo};
 
 const fn of_run<'a>(activity: &'static str, run: &'a RunRef) -> About<'a> {
     About { activity, run_id: Some(run.run_id.as_str()), kind: None }
@@ -74,6 +74,16 @@ pub async fn settle_review(world: &World, call: SettleReview) -> Result<(), Fail
 /// [`crate::apply::apply`].
 pub async fn apply(world: &World, call: ApplyStretch, on_group: OnGroup<'_>) -> Result<Applied, Failure> {
     observe(of_run("apply", &call.run.clone()), crate::apply::apply(world, call, on_group)).await
+}
+
+/// [`mirror::mirror`].
+pub async fn mirror(world: &World, run: RunRef) -> Result<Mirrored, Failure> {
+    observe(of_run("mirror", &run.clone()), Box::pin(mirror::mirror(world, run))).await
+}
+
+/// [`reconcile::reconcile`].
+pub async fn reconcile(world: &World) -> Result<Reconciled, Failure> {
+    observe(of_store("reconcile"), Box::pin(reconcile::reconcile(world))).await
 }
 
 /// [`report::report`].

@@ -41,6 +41,7 @@ pub async fn report(world: &World, call: Report) -> Result<Reported, Failure> {
         ops,
         report_path: record.report_path,
         skip_reasons: record.skip_reasons,
+        graph_left: handle.store.owed_by_run(record.run).await.or_fail()?.0,
     })
 }
 

@@ -11,8 +11,8 @@ use std::time::Duration;
 use dream_core::failure::Failure;
 use dream_workflows::activities::markers;
 use dream_workflows::contract::{
-    Applied, ApplyStretch, Begin, Begun, Look, Namespaces, NamespacesPage, Part, PartDone, Report, Reported,
-    RequestCall, RequestDone, RunRef, Sealed, SettleReview, Swept, UndoInput, Undone,
+    Applied, ApplyStretch, Begin, Begun, Look, Mirrored, Namespaces, NamespacesPage, Part, PartDone, Reconciled,
+    Report, Reported, RequestCall, RequestDone, RunRef, Sealed, SettleReview, Swept, UndoInput, Undone,
 };
 use temporalio_macros::activities;
 use temporalio_sdk::ApplicationFailure;
@@ -130,6 +130,16 @@ impl Activities {
         call: ApplyStretch,
     ) -> Result<Applied, ActivityError> {
         alive(&self.world, &context, observed::apply(&self.world, call, &|_seq| {})).await
+    }
+
+    #[activity(definition = markers::Mirror)]
+    pub async fn mirror(self: Arc<Self>, context: ActivityContext, run: RunRef) -> Result<Mirrored, ActivityError> {
+        alive(&self.world, &context, observed::mirror(&self.world, run)).await
+    }
+
+    #[activity(definition = markers::Reconcile)]
+    pub async fn reconcile(self: Arc<Self>, context: ActivityContext) -> Result<Reconciled, ActivityError> {
+        alive(&self.world, &context, observed::reconcile(&self.world)).await
     }
 
     #[activity(definition = markers::Report)]

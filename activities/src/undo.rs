@@ -47,7 +47,7 @@ pub async fn undo(world: &World, input: UndoInput) -> Result<Undone, Failure> {
         .fence_for_undo(run, &world.holder)
         .await
         .map_err(|_| Failure::new(Code::Locked, format!("somebody works on the namespace of run {run}")))?;
-    let mut undone = Undone { run_id: run.to_string(), ..Undone::default() };
+    let mut undone = Undone { run_id: run.to_string(), has_graph: handle.graph.is_some(), ..Undone::default() };
     let work = while_renewing(handle.store.as_ref(), &fence, async {
         for ops in ops.chunks(OPS_PER_GROUP) {
             let request = UndoRequest {
@@ -55,7 +55,7 @@ pub async fn undo(world: &World, input: UndoInput) -> Result<Undone, Failure> {
                 ops: ops.to_vec(),
                 on_changed: if input.overwrite { OnChanged::Overwrite } else { OnChanged::Keep },
                 dry_run: input.dry_run,
-                has_graph: handle.has_graph,
+                has_graph: handle.graph.is_some(),
             };
             let outcome = handle.store.undo_group(&fence, &request).await.or_fail()?;
             undone.undone += outcome.undone;

@@ -8,7 +8,7 @@ use std::sync::atomic::AtomicU32;
 use dream_core::failure::{Code, Failure};
 use dream_core::id::RunId;
 use dream_core::settings::Settings;
-use dream_ports::Store;
+use dream_ports::{Graph, Store};
 use dream_ports::run::RunRecord;
 use dream_workflows::contract::RunRef;
 use tokio_util::sync::CancellationToken;
@@ -42,8 +42,8 @@ pub struct World {
 pub struct StoreHandle {
     /// The store.
     pub store: Arc<dyn Store>,
-    /// Whether a graph database mirrors it.
-    pub has_graph: bool,
+    /// The graph database that mirrors it, if one does.
+    pub graph: Option<Arc<dyn Graph>>,
     /// What `--store` has to say for a command to reach it; never an address with a password in it.
     pub argument: Option<String>,
 }

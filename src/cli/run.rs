@@ -65,6 +65,9 @@ pub(crate) struct Graph {
     /// Closes this run first, which is stuck or waits; what it applied stays and can be undone.
     #[arg(long)]
     pub(crate) abandon: Option<Uuid>,
+    /// How long the run waits for a graph database that is behind, before it plans; not at all if it is not said.
+    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(..=GRAPH_WAIT_SECONDS_MAX))]
+    pub(crate) graph_wait: Option<u64>,
     /// How long a review waits before the run closes as abandoned; seven days if it is not said.
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=REVIEW_WAIT_SECONDS_MAX))]
     pub(crate) review_wait: Option<u64>,
@@ -95,6 +98,9 @@ pub(crate) struct Graph {
     #[command(flatten)]
     pub(crate) store: StoreArg,
 }
+
+/// A day: a run that waits for longer is better started anew.
+const GRAPH_WAIT_SECONDS_MAX: u64 = 86_400;
 
 /// Ten years: whoever asks for longer has mistaken the unit.
 const REVIEW_WAIT_SECONDS_MAX: u64 = 10 * 365 * 86_400;
@@ -252,6 +258,8 @@ fn show(bar: &ProgressBar, progress: &Progress) {
             bar.set_position(u64::from(*done));
             bar.set_message(label.clone());
         }
+        Progress::Waiting(WaitFor::Graph) => bar.set_message("waiting for the graph database"),
+        Progress::Mirroring => bar.set_message("telling the graph database"),
         Progress::Reporting(_) => bar.set_message("writing the report"),
     }
     bar.tick();
@@ -277,6 +285,7 @@ impl Graph {
         input.run_id = self.run_id;
         input.enable = self.enable;
         input.force_liveness = self.force_liveness;
+        input.graph_wait_seconds = self.graph_wait;
         input.review_wait_seconds = self.review_wait;
         input.trigger = if self.scheduled { Trigger::Schedule } else { Trigger::Manual };
         input.expertise = self.expertise.as_deref().map(expertise).transpose()?;

@@ -11,7 +11,7 @@ use dream_core::failure::Failure;
 use dream_core::settings::Settings;
 use dream_store_sqlite::SqliteStore;
 use dream_workflows::contract::{
-    Applied, ApplyStretch, Begin, Begun, Look, Part, PartDone, Report, Reported, RequestCall, RunRef, Sealed,
+    Applied, ApplyStretch, Begin, Begun, Look, Mirrored, Part, PartDone, Report, Reported, RequestCall, RunRef, Sealed,
     SettleReview, Stretch,
 };
 use dream_workflows::steps::{Progress, StepError, Steps, WaitFor};
@@ -89,6 +89,10 @@ impl Steps for Again {
         self.each(|| observed::settle_review(&self.world, settle.clone())).await
     }
 
+    async fn mirror(&mut self, run: RunRef) -> Result<Mirrored, StepError> {
+        self.each(|| observed::mirror(&self.world, run.clone())).await
+    }
+
     async fn report(&mut self, call: Report) -> Result<Reported, StepError> {
         self.each(|| observed::report(&self.world, call.clone())).await
     }
@@ -111,7 +115,7 @@ async fn world(program: &Program, store: &str) -> Arc<World> {
     let store: Arc<dyn dream_ports::Store> =
         Arc::new(SqliteStore::open(Path::new(&program.path(store)), false).await.unwrap());
     Arc::new(World {
-        stores: BTreeMap::from([("default".to_owned(), StoreHandle { store, has_graph: false, argument: None })]),
+        stores: BTreeMap::from([("default".to_owned(), StoreHandle { store, graph: None, argument: None })]),
         settings,
         reports: program.path("reports"),
         embedder: None,

@@ -12,8 +12,8 @@ use temporalio_common::ActivityError;
 use temporalio_macros::activity_definitions;
 
 use crate::contract::{
-    Applied, ApplyStretch, Begin, Begun, Look, Namespaces, NamespacesPage, Part, PartDone, Report, Reported,
-    RequestCall, RequestDone, RunRef, Sealed, SettleReview, Swept, UndoInput, Undone,
+    Applied, ApplyStretch, Begin, Begun, Look, Mirrored, Namespaces, NamespacesPage, Part, PartDone, Reconciled,
+    Report, Reported, RequestCall, RequestDone, RunRef, Sealed, SettleReview, Swept, UndoInput, Undone,
 };
 
 /// The activities of Dream Worker.
@@ -68,6 +68,16 @@ impl DreamActivities {
 
     #[activity(name = "apply")]
     pub fn apply(call: ApplyStretch) -> Result<Applied, ActivityError> {
+        unimplemented!()
+    }
+
+    #[activity(name = "mirror")]
+    pub fn mirror(run: RunRef) -> Result<Mirrored, ActivityError> {
+        unimplemented!()
+    }
+
+    #[activity(name = "reconcile")]
+    pub fn reconcile() -> Result<Reconciled, ActivityError> {
         unimplemented!()
     }
 

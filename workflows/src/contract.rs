@@ -46,6 +46,12 @@ pub struct Begun {
     /// Whether this run's search attributes are registered with the engine.
     #[serde(default)]
     pub has_search_attributes: bool,
+    /// Whether a graph database mirrors the store.
+    #[serde(default)]
+    pub has_graph: bool,
+    /// Seconds that the run waits for a graph that is behind, before it plans.
+    #[serde(default)]
+    pub graph_wait_seconds: u64,
 }
 
 /// Names a run to an activity.
@@ -225,6 +231,14 @@ pub struct Reported {
     /// What was not done, or not in full, and why.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub skip_reasons: Vec<SkipReason>,
+    /// Outbox rows of this run that its graph database was not told of yet.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub graph_left: u64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands over what the field is")]
+const fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 /// Asks for ops to be taken back.
@@ -268,6 +282,8 @@ pub struct Undone {
     pub changed_unlisted: u32,
     /// Ops that are left, where the undo is done in parts.
     pub left: u32,
+    /// Whether a graph database has to be told.
+    pub has_graph: bool,
 }
 
 /// A cell that was changed since.
@@ -281,6 +297,44 @@ pub struct ChangedCell {
     pub row: String,
     /// The column; none if the row itself is gone or came back.
     pub column: Option<String>,
+}
+
+/// What telling the graph database of one namespace came to.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Mirrored {
+    /// Outbox rows that were told.
+    pub done: u64,
+    /// Those among them that missed something in the graph.
+    pub missing: u64,
+    /// Rows that are left to be told.
+    pub left: u64,
+    /// Rows that are set aside.
+    pub parked: u64,
+    /// Why it stopped before all was told, in a word.
+    pub reason: Option<String>,
+    /// Whether it stopped only because its time was over.
+    pub is_more: bool,
+}
+
+/// What a round of the reconciler came to, over all stores and namespaces.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Reconciled {
+    /// Namespaces that owed something.
+    pub namespaces: u64,
+    /// Outbox rows that were told.
+    pub done: u64,
+    /// Those among them that missed something in the graph.
+    pub missing: u64,
+    /// Rows that are left to be told.
+    pub left: u64,
+    /// Rows that are set aside.
+    pub parked: u64,
+    /// Why rows are left, in words.
+    pub reasons: std::collections::BTreeSet<String>,
+    /// Whether it stopped only because its time was over.
+    pub is_more: bool,
 }
 
 /// What `SweepRetention` is asked to do.

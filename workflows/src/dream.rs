@@ -21,6 +21,7 @@ use crate::activities::DreamActivities;
 use crate::contract::{Begin, PauseWord, PlanWord, ProgressView, Reported, RequestCall, RequestDone, RunRef};
 use crate::lenient::Lenient;
 use crate::policy;
+use crate::reconcile::hand_over;
 use crate::steps::{Progress, StepError, WaitFor};
 use crate::story::story;
 use crate::telling::{Telling, workflow_failure};
@@ -71,6 +72,9 @@ impl Dream {
                 () = cancelled => told.await,
             }
         };
+        if outcome.as_ref().is_ok_and(|reported| reported.graph_left > 0) {
+            hand_over(ctx).await;
+        }
         match outcome {
             Ok(reported) if ctx.cancellation_token().is_cancelled() => {
                 Err(WorkflowTermination::cancelled_with_details(reported))
@@ -286,6 +290,7 @@ impl Dream {
                     WaitFor::Review => ("for a person's word on the plan: update `approve` or `reject`", "review"),
                     WaitFor::Unpause => ("for update `unpause`", "pause"),
                     WaitFor::Target => ("for somebody else's work on the namespace", "target"),
+                    WaitFor::Graph => ("for the graph database, which is behind", "graph"),
                 };
                 what.clone_into(&mut view.what);
                 view.waiting_for = Some(waiting_for.to_owned());
@@ -295,6 +300,10 @@ impl Dream {
                 view.what = label;
                 view.ops_done = done;
                 view.ops_total = total;
+            }
+            Progress::Mirroring => {
+                "mirroring".clone_into(&mut view.phase);
+                "telling the graph database".clone_into(&mut view.what);
             }
             Progress::Reporting(state) => {
                 state.as_str().clone_into(&mut view.phase);

@@ -87,6 +87,7 @@ const FIELDS: &[&str] = &[
     "expected_plan_hash",
     "expertise",
     "force_liveness",
+    "graph_wait_seconds",
     "mode",
     "name",
     "namespace",

@@ -11,6 +11,7 @@ pub mod contract;
 pub mod dream;
 pub mod lenient;
 pub mod policy;
+pub mod reconcile;
 pub mod start;
 pub mod steps;
 pub mod story;

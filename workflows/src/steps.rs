@@ -8,7 +8,7 @@ use dream_core::op::OpKind;
 use dream_core::run::RunState;
 
 use crate::contract::{
-    Applied, Begin, Begun, Look, Part, PartDone, Report, Reported, RunRef, Sealed, SettleReview, Stretch,
+    Applied, Begin, Begun, Look, Mirrored, Part, PartDone, Report, Reported, RunRef, Sealed, SettleReview, Stretch,
 };
 
 /// Why a step did not answer.
@@ -36,6 +36,8 @@ pub enum WaitFor {
     Unpause,
     /// The target, which somebody else works on.
     Target,
+    /// The graph database, which is behind.
+    Graph,
 }
 
 /// Where the story is, for people who look.
@@ -66,6 +68,8 @@ pub enum Progress {
         /// What is being done.
         label: String,
     },
+    /// Telling the graph database.
+    Mirroring,
     /// Writing the report.
     Reporting(RunState),
 }
@@ -91,6 +95,8 @@ pub trait Steps {
     async fn apply(&mut self, run: RunRef, stretch: Stretch) -> Result<Applied, StepError>;
     /// Carries a person's word on the plan into its ops.
     async fn settle_review(&mut self, settle: SettleReview) -> Result<(), StepError>;
+    /// Tells the graph database of what was done. What it does not take is counted and left.
+    async fn mirror(&mut self, run: RunRef) -> Result<Mirrored, StepError>;
     /// Closes the run and writes its report. Runs to its end also where the run was cancelled.
     async fn report(&mut self, report: Report) -> Result<Reported, StepError>;
     /// Waits until something may have changed, at most for `patience`.

@@ -8,7 +8,7 @@ use std::time::Duration;
 use dream_core::failure::Code;
 use dream_core::run::{Mode, RunState};
 
-use crate::contract::{Begin, Begun, Halt, Part, PartDone, Report, Reported, RunRef, Sealed, SettleReview};
+use crate::contract::{Begin, Begun, Halt, Mirrored, Part, PartDone, Report, Reported, RunRef, Sealed, SettleReview};
 use crate::steps::{Progress, StepError, Steps, WaitFor};
 
 /// How long a wait lasts before the requests are read again, should a wake-up have been lost.
@@ -20,6 +20,15 @@ const TARGET_EVERY: Duration = Duration::from_secs(5);
 /// Waits for somebody else's work before the run gives up: five minutes.
 const TARGET_WAITS_MAX: u32 = 60;
 
+/// How long a graph database that is behind is waited for at a time.
+const GRAPH_EVERY: Duration = Duration::from_secs(5);
+
+/// How long somebody else's drain is waited for, who is most likely at its last rows: two terms of its lease.
+const DRAINER_SECONDS: u64 = 120;
+
+/// Drains before a run and at its end, each bounded in time; what is left then is the reconciler's.
+const MIRROR_ROUNDS_MAX: u32 = 500;
+
 /// Tells the story of one run.
 pub async fn story<S: Steps>(steps: &mut S, begin: Begin) -> Result<Reported, StepError> {
     let begun = steps.begin(begin).await?;
@@ -27,7 +36,11 @@ pub async fn story<S: Steps>(steps: &mut S, begin: Begin) -> Result<Reported, St
     if !begun.state.is_open() {
         return report(steps, run, begun.state, None).await;
     }
-    match tell(steps, &begun).await {
+    let ended = tell(steps, &begun).await;
+    if begun.has_graph && !matches!(ended, Err(StepError::Suspended)) {
+        mirror(steps, &run).await?;
+    }
+    match ended {
         Ok(state) => report(steps, run, state, None).await,
         Err(StepError::Suspended) => Err(StepError::Suspended),
         Err(StepError::Cancelled) => report(steps, run, RunState::Cancelled, None).await,
@@ -61,7 +74,7 @@ async fn tell<S: Steps>(steps: &mut S, begun: &Begun) -> Result<RunState, StepEr
         Mode::Review | Mode::Apply => {}
     }
     steps.prepare(run.clone()).await?;
-    carry_out(steps, run, sealed).await
+    carry_out(steps, begun, sealed).await
 }
 
 /// How drawing up a plan ended.
@@ -72,6 +85,9 @@ enum Drawn {
 
 /// Audits, plans and seals. A cancel is heeded between two of its parts.
 async fn draw_up<S: Steps>(steps: &mut S, begun: &Begun) -> Result<Drawn, StepError> {
+    if begun.has_graph {
+        catch_up(steps, begun).await?;
+    }
     let part = |kind| Part { run: begun.run.clone(), kind };
     for kind in &begun.audits {
         steps.progress(Progress::Auditing { kind: *kind });
@@ -117,7 +133,8 @@ async fn review<S: Steps>(steps: &mut S, begun: &Begun) -> Result<Option<RunStat
 }
 
 /// Carries the plan out, stretch by stretch.
-async fn carry_out<S: Steps>(steps: &mut S, run: &RunRef, sealed: Sealed) -> Result<RunState, StepError> {
+async fn carry_out<S: Steps>(steps: &mut S, begun: &Begun, sealed: Sealed) -> Result<RunState, StepError> {
+    let run = &begun.run;
     let mut next = sealed.next;
     let mut done = sealed.ops_total - sealed.ops_left;
     let mut waits = 0;
@@ -126,6 +143,11 @@ async fn carry_out<S: Steps>(steps: &mut S, run: &RunRef, sealed: Sealed) -> Res
         let applied = steps.apply(run.clone(), stretch).await?;
         done = applied.ops_done;
         next = applied.next;
+        // After every stretch, so that recall is never long behind; the last one's is told at the end.
+        if begun.has_graph && next.is_some() {
+            steps.progress(Progress::Mirroring);
+            drain(steps, run).await?;
+        }
         match applied.halt {
             None => waits = 0,
             Some(Halt::Cancelled) => return Ok(RunState::Cancelled),
@@ -163,6 +185,45 @@ async fn pause<S: Steps>(steps: &mut S, run: &RunRef) -> Result<bool, StepError>
         }
         steps.wait(WaitFor::Unpause, LOOK_EVERY).await?;
     }
+}
+
+/// Tells the graph database of everything that its time allows.
+async fn mirror<S: Steps>(steps: &mut S, run: &RunRef) -> Result<(), StepError> {
+    steps.progress(Progress::Mirroring);
+    for _round in 0..MIRROR_ROUNDS_MAX {
+        if !drain(steps, run).await?.is_more {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// Drains once. A drain that fails has left everything, and fails nothing else.
+async fn drain<S: Steps>(steps: &mut S, run: &RunRef) -> Result<Mirrored, StepError> {
+    match steps.mirror(run.clone()).await {
+        Err(StepError::Failed { name, .. }) => Ok(Mirrored { left: 1, reason: Some(name), ..Mirrored::default() }),
+        mirrored => mirrored,
+    }
+}
+
+/// Lets the graph database catch up with what its namespace was owed before this run; waits for it as long as the run may.
+async fn catch_up<S: Steps>(steps: &mut S, begun: &Begun) -> Result<(), StepError> {
+    let mut waited = 0;
+    for _round in 0..MIRROR_ROUNDS_MAX {
+        let mirrored = drain(steps, &begun.run).await?;
+        if mirrored.is_more {
+            continue;
+        }
+        let is_being_drained = mirrored.reason.as_deref() == Some("another_drainer");
+        let wait_max = if is_being_drained { begun.graph_wait_seconds.max(DRAINER_SECONDS) } else { begun.graph_wait_seconds };
+        if mirrored.left == 0 || waited >= wait_max {
+            break;
+        }
+        steps.progress(Progress::Waiting(WaitFor::Graph));
+        steps.wait(WaitFor::Graph, GRAPH_EVERY).await?;
+        waited += GRAPH_EVERY.as_secs();
+    }
+    Ok(())
 }
 
 async fn report<S: Steps>(

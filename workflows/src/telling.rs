@@ -9,7 +9,7 @@ use temporalio_workflow::{MemoValue, TimerOptions, WorkflowCancellationToken, Wo
 
 use crate::activities::DreamActivities;
 use crate::contract::{
-    Applied, ApplyStretch, Begin, Begun, Look, Part, PartDone, Report, Reported, RunRef, Sealed, SettleReview, Stretch,
+    Applied, ApplyStretch, Begin, Begun, Look, Mirrored, Part, PartDone, Report, Reported, RunRef, Sealed, SettleReview, Stretch,
 };
 use crate::dream::Dream;
 use crate::policy;
@@ -143,6 +143,10 @@ impl Steps for Telling {
         activity!(self, settle_review, settle, policy::long("settle the review"))
     }
 
+    async fn mirror(&mut self, run: RunRef) -> Result<Mirrored, StepError> {
+        activity!(self, mirror, run, policy::stretch("tell the graph database"))
+    }
+
     async fn report(&mut self, report: Report) -> Result<Reported, StepError> {
         let reported = activity!(self, report, report, policy::long("write the report"))?;
         let counts: Vec<String> = reported.ops.iter().map(|(state, count)| format!("{count} {state}")).collect();
@@ -157,6 +161,7 @@ impl Steps for Telling {
             WaitFor::Review => ("wait for approve or reject", true),
             WaitFor::Unpause => ("wait for unpause", true),
             WaitFor::Target => ("wait for the namespace", false),
+            WaitFor::Graph => ("wait for the graph database", false),
         };
         let options = TimerOptions::builder(patience)
             .summary(summary.to_owned())
@@ -197,7 +202,8 @@ fn state_word(progress: &Progress) -> &'static str {
         Progress::Auditing { .. } | Progress::Planning { .. } | Progress::Sealing | Progress::Sealed(_) => "planning",
         Progress::Waiting(WaitFor::Review) => "awaiting_review",
         Progress::Waiting(WaitFor::Unpause) => "paused",
-        Progress::Waiting(WaitFor::Target) | Progress::Applying { .. } => "applying",
+        Progress::Waiting(WaitFor::Graph) => "planning",
+        Progress::Waiting(WaitFor::Target) | Progress::Applying { .. } | Progress::Mirroring => "applying",
         Progress::Reporting(state) => state.as_str(),
     }
 }

@@ -126,8 +126,9 @@ pub trait Snapshot: Send {
     /// For each of these entities the newest recall of a chunk it was extracted from; none if never recalled.
     async fn recalls(&mut self, entities: &[Uuid]) -> Result<Vec<(Uuid, Option<Moment>)>, StoreError>;
 
-    /// Absorbed entities of which something came back.
-    async fn resurfaced(&mut self) -> Result<Vec<Resurfaced>, StoreError>;
+    /// Absorbed entities of which something came back, and those of `strays` that were absorbed: retired nodes of a graph
+    /// database that live edges hang on.
+    async fn resurfaced(&mut self, strays: &[Uuid]) -> Result<Vec<Resurfaced>, StoreError>;
 
     /// Names and types of those of these entities that are live.
     async fn live_names(&mut self, entities: &[Uuid]) -> Result<Vec<(Uuid, String, String)>, StoreError>;

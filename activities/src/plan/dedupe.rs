@@ -8,21 +8,28 @@ use dream_core::realm::graph::propose::{NameKeys, dedupe_drafts};
 use dream_core::realm::graph::scope::{RowFacts, ScopeFilter};
 use dream_core::run::SkipReason;
 use dream_core::verdict::{Ruling, name_key};
+use dream_ports::content::VisitRelationship;
 use dream_ports::run::RunRecord;
 use serde_json::json;
 use uuid::Uuid;
 
-use super::Drawn;
+use super::{Drawn, NotDrawn};
 use crate::audit::scope_of;
 use crate::begin::RunSettings;
+use crate::edges::Edges;
 use crate::failure::ResultExt;
 use crate::feed::{dedupe_settings, feed_entity};
 use crate::world::StoreHandle;
 
-pub(super) async fn draw(handle: &StoreHandle, run: &RunRecord, settings: &RunSettings) -> Result<Drawn, Failure> {
+pub(super) async fn draw(
+    handle: &StoreHandle,
+    run: &RunRecord,
+    settings: &RunSettings,
+    edges: &Edges<'_>,
+) -> Result<Drawn, NotDrawn> {
     let settings = dedupe_settings(&settings.settings);
     let scope = scope_of(run)?;
-    let (plan, keys) = decide(handle, run, &settings, &scope).await?;
+    let (plan, keys) = decide(handle, run, &settings, &scope, edges).await?;
     let mut drawn = Drawn {
         summary: json!({
             "blocks": plan.blocks,
@@ -47,7 +54,8 @@ async fn decide(
     run: &RunRecord,
     settings: &DedupeSettings,
     scope: &ScopeFilter,
-) -> Result<(DedupePlan, NameKeys), Failure> {
+    edges: &Edges<'_>,
+) -> Result<(DedupePlan, NameKeys), NotDrawn> {
     let text_key = handle.store.text_key().await.or_fail()?;
     let dimension = handle.store.probe().await.or_fail()?.dimension.unwrap_or(0);
     let mut planner = DedupePlanner::new(settings.clone());
@@ -77,10 +85,9 @@ async fn decide(
         })
         .await
         .or_fail()?;
-    snapshot
-        .relationships(&mut |edge| planner.feed_edge(edge.source, edge.target, edge.relationship_type))
-        .await
-        .or_fail()?;
+    let feed: VisitRelationship<'_> =
+        &mut |edge| planner.feed_edge(edge.source, edge.target, edge.relationship_type);
+    edges.visit(snapshot.as_mut(), run.namespace, feed).await??;
     let defect = |error: dream_core::realm::graph::dedupe::DedupeError| Failure::new(Code::Defect, error.to_string());
     let mut scorer = tokio::task::block_in_place(|| planner.propose()).map_err(defect)?;
     let wanted = scorer.need_vectors().to_vec();

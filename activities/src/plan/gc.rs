@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use dream_core::failure::Failure;
 use dream_core::op::{Decision, Intent, OpKind, Reason};
 use dream_core::realm::graph::references::{GcPlanner, ReferenceRow};
 use dream_core::realm::graph::scope::RowFacts;
@@ -10,13 +9,13 @@ use dream_ports::run::RunRecord;
 use serde_json::json;
 use uuid::Uuid;
 
-use super::Drawn;
+use super::{Drawn, NotDrawn};
 use crate::audit::scope_of;
 use crate::begin::{RunSettings, input_of};
 use crate::failure::ResultExt;
 use crate::world::StoreHandle;
 
-pub(super) async fn draw(handle: &StoreHandle, run: &RunRecord, settings: &RunSettings) -> Result<Drawn, Failure> {
+pub(super) async fn draw(handle: &StoreHandle, run: &RunRecord, settings: &RunSettings) -> Result<Drawn, NotDrawn> {
     let scope = scope_of(run)?;
     let mut survivors: BTreeMap<Uuid, Uuid> = BTreeMap::new();
     for planner in [OpKind::Reabsorb, OpKind::DedupeEntities] {

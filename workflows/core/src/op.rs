@@ -191,6 +191,8 @@ named_variants! {
         LivenessSuspicious = "liveness_suspicious",
         /// The graph database is behind.
         MirrorPending = "mirror_pending",
+        /// The graph database, which has the edges, does not answer.
+        GraphUnavailable = "graph_unavailable",
         /// The store cannot do this.
         BackendUnsupported = "backend_unsupported",
         /// More ops were drafted than one run may hold.

@@ -202,6 +202,9 @@ pub struct DreamInput {
     /// Removes references although more than half of them look dead.
     #[serde(default, skip_serializing_if = "is_false")]
     pub force_liveness: bool,
+    /// How long the run waits for a graph database that is behind, before it plans, in seconds; not at all if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub graph_wait_seconds: Option<u64>,
     /// How long a review waits, in seconds; seven days if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub review_wait_seconds: Option<u64>,
@@ -247,6 +250,7 @@ impl DreamInput {
             expertise: None,
             enable: false,
             force_liveness: false,
+            graph_wait_seconds: None,
             review_wait_seconds: None,
             trigger: Trigger::Manual,
             run_id: None,

@@ -51,6 +51,7 @@ pub const fn reason(reason: Reason) -> &'static str {
         Reason::NoMergeClusters => "no merge was planned",
         Reason::MissingEntityEmbedding => "entities without a vector were decided by their names alone",
         Reason::LivenessSuspicious => "more than half of the references look dead, which is more likely a mistake",
+        Reason::GraphUnavailable => "the graph database, which has the edges, does not answer",
         Reason::MirrorPending => "the graph database is behind; the reconciler catches up",
         Reason::BackendUnsupported => "this store cannot do it",
         Reason::PlanCapReached => "the plan was full; the next run goes on",
