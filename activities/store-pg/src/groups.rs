@@ -6,6 +6,7 @@ use async_trait::async_trait;
 use dream_core::apply::{Context, Group, NEEDS_ROUNDS_MAX};
 use dream_core::clock::Moment;
 use dream_core::id::{ContentKey, NamespaceId, RunId};
+use dream_core::mirror::Direction;
 use dream_core::op::{Op, OpState, Reason};
 use dream_core::rows::{Needs, Rows};
 use dream_core::verdict::NamePair;
@@ -23,7 +24,7 @@ use crate::requests::standstill;
 use crate::runs::need_run;
 use crate::schema::{Shape, shape, text_key};
 use crate::tx::{Tx, end};
-use crate::write::{Direction, Trail, images, trail};
+use crate::write::{Trail, images, trail};
 use crate::{PgStore, query, sql};
 
 async fn next_ops(tx: &mut Tx, run: RunId, request: &GroupRequest) -> Result<Vec<Op>, StoreError> {

@@ -9,7 +9,9 @@
 
 #![forbid(unsafe_code)]
 
+mod batches;
 mod columns;
+mod drainers;
 mod encode;
 mod error;
 mod groups;
@@ -17,6 +19,7 @@ mod khora;
 mod leases;
 mod load;
 mod locks;
+mod mirror;
 mod plans;
 mod records;
 mod requests;

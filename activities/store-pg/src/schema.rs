@@ -18,6 +18,7 @@ use crate::{PgStore, query, sql};
 const MIGRATIONS: &[(i64, &str, &str)] = &[
     (1, "create runs", include_str!("../migrations/0001_create_runs.up.sql")),
     (2, "create effects", include_str!("../migrations/0002_create_effects.up.sql")),
+    (3, "create mirror", include_str!("../migrations/0003_create_mirror.up.sql")),
 ];
 
 /// The content tables of the graph realm.

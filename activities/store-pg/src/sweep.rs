@@ -40,6 +40,7 @@ impl PgStore {
         let statements = [
             sql!("touched/delete"),
             sql!("outbox/delete"),
+            sql!("graph_records/delete"),
             sql!("undo/delete"),
             sql!("ops/delete"),
             sql!("drafts/delete"),

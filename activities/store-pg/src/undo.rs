@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use dream_core::apply::{Context, Reversal};
+use dream_core::mirror::Direction;
 use dream_core::op::{Op, OpState};
 use dream_core::rows::{Needs, Rows};
 use dream_core::run::RunState;
@@ -19,7 +20,7 @@ use crate::load::load;
 use crate::records::{count, get, op, undo_record, word};
 use crate::schema::{shape, text_key};
 use crate::tx::{Tx, end};
-use crate::write::{Direction, Trail, images, trail};
+use crate::write::{Trail, images, trail};
 use crate::{PgStore, query, sql};
 
 /// The ops to take back, newest first, each with its record; none for one of which nothing is left to take back.

@@ -9,6 +9,7 @@ use dream_core::apply::OpResult;
 use dream_core::change::{Column, Existence, Table};
 use dream_core::clock::Moment;
 use dream_core::id::{NamespaceId, RunId};
+use dream_core::mirror::Direction;
 use dream_core::op::Reason;
 use dream_core::rows::Image;
 use dream_core::verdict::Verdict;
@@ -130,13 +131,6 @@ async fn aliases(tx: &mut Tx, namespace: NamespaceId, images: &[&Image]) -> Resu
     Ok(())
 }
 
-/// Which way the ops of a group go.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Direction {
-    Apply,
-    Undo,
-}
-
 /// What a group leaves behind besides its rows.
 pub(crate) struct Trail<'a> {
     pub(crate) run: RunId,
@@ -215,7 +209,7 @@ async fn outbox(tx: &mut Tx, trail: &Trail<'_>) -> Result<(), StoreError> {
         .bind(trail.run.0)
         .bind(told().map(|result| result.op.0).collect::<Vec<_>>())
         .bind(told().map(|result| spell_json(&result.verbs)).collect::<Vec<_>>())
-        .bind(if trail.direction == Direction::Apply { "apply" } else { "undo" })
+        .bind(trail.direction.as_str())
         .bind(if trail.has_graph { "open" } else { "no_graph" })
         .bind(Timestamptz::from(trail.at))
         .execute(&mut **tx)

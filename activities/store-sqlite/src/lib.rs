@@ -8,12 +8,15 @@
 
 #![forbid(unsafe_code)]
 
+mod batches;
+mod drainers;
 mod encode;
 mod error;
 mod groups;
 mod khora;
 mod leases;
 mod load;
+mod mirror;
 mod plans;
 mod records;
 mod requests;

@@ -34,7 +34,9 @@ impl SqliteStore {
         let mut tx = self.write(OPERATION).await?;
         let rows = sqlx::query(sql!("runs/forgettable")).bind(id_array(&wanted)).fetch_all(&mut *tx).await;
         let runs = rows.doing(OPERATION)?.iter().map(|row| id(row, "run_id")).collect::<Result<Vec<_>, _>>()?;
-        for statement in [sql!("touched/delete"), sql!("outbox/delete"), sql!("runs/delete")] {
+        for statement in
+            [sql!("touched/delete"), sql!("outbox/delete"), sql!("graph_records/delete"), sql!("runs/delete")]
+        {
             sqlx::query(statement).bind(id_array(&runs)).execute(&mut *tx).await.doing(OPERATION)?;
         }
         tx.commit().await.doing(OPERATION)?;

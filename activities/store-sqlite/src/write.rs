@@ -6,6 +6,7 @@ use dream_core::apply::OpResult;
 use dream_core::change::{Column, Existence, Table};
 use dream_core::clock::Moment;
 use dream_core::id::{NamespaceId, RunId};
+use dream_core::mirror::Direction;
 use dream_core::rows::Image;
 use dream_core::verdict::Verdict;
 use dream_ports::StoreError;
@@ -83,13 +84,6 @@ pub(crate) async fn embeddings(tx: &mut Tx, namespace: NamespaceId, images: &[&I
     Ok(())
 }
 
-/// Which way the ops of a group go.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Direction {
-    Apply,
-    Undo,
-}
-
 /// What a group leaves behind besides its rows.
 pub(crate) struct Trail<'a> {
     pub(crate) run: RunId,
@@ -123,7 +117,7 @@ pub(crate) async fn trail(tx: &mut Tx, trail: &Trail<'_>) -> Result<(), StoreErr
         .bind(hex(trail.namespace.0))
         .bind(&run)
         .bind(spell_json(&outbox))
-        .bind(if trail.direction == Direction::Apply { "apply" } else { "undo" })
+        .bind(trail.direction.as_str())
         .bind(if trail.has_graph { "open" } else { "no_graph" })
         .bind(&at)
         .execute(&mut **tx)

@@ -4,6 +4,7 @@ use dream_core::change::{Column, RowKey};
 use dream_core::undo::OnChanged;
 use dream_ports::StoreError;
 use dream_ports::apply::UndoRequest;
+use dream_ports::mirror::OutboxFilter;
 
 use crate::actor::{drop_references, run};
 use crate::kit::{Dialect, WorldKit};
@@ -124,6 +125,18 @@ pub async fn unreadable_records_are_named_and_never_told(kit: &dyn WorldKit) {
     let old = spoil("op", "draft").await;
     assert_named(scene.store.op(op).await, "op.draft");
     mend("op", "draft", old).await;
+    let old = spoil("outbox", "verbs").await;
+    let all = OutboxFilter { limit: 10, ..OutboxFilter::default() };
+    assert_named(scene.store.outbox(&all).await, "outbox.verbs");
+    mend("outbox", "verbs", old).await;
+    let (outbox, held) = (kit.dialect().own("outbox"), kit.dialect().own("graph_record"));
+    kit.execute(&format!(
+        "insert into {held} (op_id, direction, namespace_id, run_id, record, written_at)
+         select op_id, direction, namespace_id, run_id, '{{}}', written_at from {outbox}"
+    ))
+    .await;
+    spoil("graph_record", "record").await;
+    assert_named(scene.store.graph_records(&[op]).await, "graph_record.record");
     let old = spoil("run", "skip_reasons").await;
     assert_named(scene.store.run(run(1)).await, "run.skip_reasons");
     mend("run", "skip_reasons", old).await;

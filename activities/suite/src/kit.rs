@@ -177,6 +177,13 @@ impl dyn WorldKit + '_ {
         self.execute(&format!("update {lease} set expires_at = {past} where expires_at is not null")).await;
     }
 
+    /// The time of every drainer is over.
+    pub async fn expire_drainers(&self) {
+        let drainer = self.dialect().own("drainer");
+        let past = self.dialect().moment(Moment::from_micros(0));
+        self.execute(&format!("update {drainer} set until = {past} where until is not null")).await;
+    }
+
     /// The run has given no sign of life for so long.
     pub async fn silence(&self, run: RunId, seconds: i64) {
         let now = self.store().now().await.unwrap();

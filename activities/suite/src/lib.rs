@@ -16,6 +16,7 @@ pub mod groups;
 pub mod kit;
 pub mod laws;
 pub mod leases;
+pub mod mirror;
 pub mod names;
 pub mod plans;
 pub mod references;
@@ -150,6 +151,24 @@ macro_rules! for_each_behaviour {
             sweep {
                 old_runs_go_with_everything_they_left
                 a_run_whose_outbox_waits_is_kept
+            }
+            mirror {
+                a_namespace_has_one_drainer_at_a_time
+                a_drainer_that_slept_past_its_lease_writes_nothing
+                an_expired_drainer_that_nobody_followed_is_renewed
+                rows_come_in_the_order_of_their_ops
+                what_was_written_for_no_graph_is_listed_in_whatever_format
+                a_batch_that_happened_is_closed_and_remembered_for_the_undo
+                a_batch_that_did_not_happen_is_forgotten
+                a_batch_that_is_kept_again_replaces_the_earlier_one
+                nothing_is_kept_of_rows_that_do_not_wait
+                a_row_that_failed_is_put_off_and_then_set_aside
+                what_was_set_aside_is_released_or_dropped
+                a_namespace_owes_what_is_open_and_what_is_set_aside
+                a_run_that_built_on_an_edge_of_the_graph_is_named
+                content_is_read_as_it_stands
+                swept_runs_take_what_the_graph_held_along
+                a_run_that_owes_the_graph_is_not_swept
             }
             canary {
                 unreadable_content_is_named_and_never_told

@@ -1,2 +1,5 @@
 -- queries/outbox/open.sql
-select count(*) as rows, min(written_at) as oldest from dream_outbox where state = 'open'
+-- The outer condition is that of the index, word for word.
+select count(*) filter (where state = 'open') as rows, min(written_at) filter (where state = 'open') as oldest
+  from dream_outbox
+ where state in ('open', 'parked')

@@ -1,0 +1,81 @@
+//! Drainers: who tells the graph of what happened to a namespace.
+//!
+//! **Invariant:** whatever a drainer writes, it writes in a transaction that asked [`hold`] first, so that one that lost its
+//! lease is a stranger when it wakes.
+
+use dream_core::id::NamespaceId;
+use dream_core::run::LEASE_TERM_SECONDS;
+use dream_ports::StoreError;
+use dream_ports::mirror::DrainFence;
+
+use crate::error::ResultExt;
+use crate::records::get;
+use crate::tx::Tx;
+use crate::{PgStore, query, sql};
+
+/// How long a drainer that is not heard of is waited for: as long as a run, for the same reasons.
+#[expect(clippy::cast_precision_loss, reason = "a minute")]
+const TERM_SECONDS: f64 = LEASE_TERM_SECONDS as f64;
+
+/// What a drainer hears whose queue somebody else took. It is no fault: whoever took it goes on with the rows.
+pub(crate) fn lost(operation: &'static str) -> StoreError {
+    StoreError::Busy { operation, code: "drainer_lost".to_owned() }
+}
+
+/// Checks the proof inside of a transaction. Until that ends, nobody else can take the queue.
+pub(crate) async fn hold(tx: &mut Tx, fence: &DrainFence, operation: &'static str) -> Result<(), StoreError> {
+    let held = query(sql!("drainers/hold"))
+        .bind(fence.namespace.0)
+        .bind(fence.epoch)
+        .fetch_optional(&mut **tx)
+        .await
+        .doing(operation)?;
+    held.map(|_| ()).ok_or_else(|| lost(operation))
+}
+
+impl PgStore {
+    pub(crate) async fn take_queue(
+        &self,
+        namespace: NamespaceId,
+        holder: &str,
+    ) -> Result<Option<DrainFence>, StoreError> {
+        const OPERATION: &str = "take the queue of the graph";
+        let mut tx = self.write(OPERATION).await?;
+        let taken = query(sql!("drainers/take"))
+            .bind(namespace.0)
+            .bind(holder)
+            .bind(TERM_SECONDS)
+            .fetch_optional(&mut *tx)
+            .await
+            .doing(OPERATION)?;
+        let fence = taken.map(|row| Ok(DrainFence { namespace, epoch: get(&row, "epoch")? })).transpose()?;
+        tx.commit().await.doing(OPERATION)?;
+        Ok(fence)
+    }
+
+    pub(crate) async fn renew_queue(&self, fence: &DrainFence) -> Result<(), StoreError> {
+        const OPERATION: &str = "renew the hold on the queue of the graph";
+        let mut tx = self.write(OPERATION).await?;
+        let renewed = query(sql!("drainers/renew"))
+            .bind(fence.namespace.0)
+            .bind(fence.epoch)
+            .bind(TERM_SECONDS)
+            .execute(&mut *tx)
+            .await
+            .doing(OPERATION)?;
+        tx.commit().await.doing(OPERATION)?;
+        if renewed.rows_affected() == 0 { Err(lost(OPERATION)) } else { Ok(()) }
+    }
+
+    pub(crate) async fn release_queue(&self, fence: &DrainFence) -> Result<(), StoreError> {
+        const OPERATION: &str = "give the queue of the graph back";
+        let mut tx = self.write(OPERATION).await?;
+        query(sql!("drainers/release"))
+            .bind(fence.namespace.0)
+            .bind(fence.epoch)
+            .execute(&mut *tx)
+            .await
+            .doing(OPERATION)?;
+        tx.commit().await.doing(OPERATION)
+    }
+}

@@ -1,0 +1,2 @@
+-- queries/drainers/release.sql
+update dream_drainer set holder = null, until = null where namespace_id = ?1 and epoch = ?2

@@ -1,0 +1,8 @@
+-- queries/outbox/release.sql
+-- Rows that were set aside are tried again as if for the first time.
+update dream_outbox
+   set state = 'open', attempts = 0, next_at = null, reason = null
+ where namespace_id = ?1
+   and state in ('open', 'parked')
+   and state = 'parked'
+   and (?2 is null or id in (select value from json_each(?2)))
