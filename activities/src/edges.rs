@@ -8,8 +8,8 @@ use dream_core::failure::Failure;
 use dream_core::id::NamespaceId;
 use dream_core::op::{OpKind, Reason};
 use dream_core::run::SkipReason;
-use dream_ports::content::VisitRelationship;
 use dream_ports::content::RelationshipView;
+use dream_ports::content::VisitRelationship;
 use dream_ports::mirror::{OutboxFilter, OutboxState};
 use dream_ports::{Graph, GraphError, Snapshot};
 

@@ -82,7 +82,7 @@ pub async fn drain(world: &World, handle: &StoreHandle, namespace: NamespaceId) 
         }
         None => done.reason = Some(ANOTHER.to_owned()),
     }
-    let owing = store.owing(namespace).await.or_fail()?;
+    let owing = store.owing_of(namespace).await.or_fail()?;
     done.left = owing.as_ref().map_or(0, |owing| owing.open);
     done.parked = owing.as_ref().map_or(0, |owing| owing.parked);
     done.is_more = done.is_more && done.left > 0;
@@ -176,11 +176,7 @@ impl Drainer<'_> {
 
     /// Finds out what became of batches whose end is not known; none if there is no such batch, else why it could not be
     /// found out.
-    async fn settle_unknown(
-        &self,
-        rows: &[OutboxRow],
-        done: &mut Mirrored,
-    ) -> Option<Result<Option<String>, Failure>> {
+    async fn settle_unknown(&self, rows: &[OutboxRow], done: &mut Mirrored) -> Option<Result<Option<String>, Failure>> {
         let row = rows.iter().find(|row| row.batch.is_some())?;
         let batch = row.batch?;
         let committed = match self.graph.begin(self.fence.namespace, self.fence.epoch).await {

@@ -39,7 +39,7 @@ pub async fn reconcile(world: &World) -> Result<Reconciled, Failure> {
 async fn of_store(world: &World, handle: &StoreHandle, began: Instant, done: &mut Reconciled) -> Result<(), Failure> {
     let mut after: Option<NamespaceId> = None;
     loop {
-        let page: Vec<Owing> = handle.store.owing_page(after, NAMESPACES_PER_PAGE).await.or_fail()?;
+        let page: Vec<Owing> = handle.store.owing(after, NAMESPACES_PER_PAGE).await.or_fail()?;
         let Some(last) = page.last() else { return Ok(()) };
         after = Some(last.namespace);
         for owing in &page {

@@ -8,8 +8,8 @@ use std::sync::atomic::AtomicU32;
 use dream_core::failure::{Code, Failure};
 use dream_core::id::RunId;
 use dream_core::settings::Settings;
-use dream_ports::{Graph, Store};
 use dream_ports::run::RunRecord;
+use dream_ports::{Graph, Store};
 use dream_workflows::contract::RunRef;
 use tokio_util::sync::CancellationToken;
 

@@ -215,7 +215,8 @@ async fn catch_up<S: Steps>(steps: &mut S, begun: &Begun) -> Result<(), StepErro
             continue;
         }
         let is_being_drained = mirrored.reason.as_deref() == Some("another_drainer");
-        let wait_max = if is_being_drained { begun.graph_wait_seconds.max(DRAINER_SECONDS) } else { begun.graph_wait_seconds };
+        let wait_max =
+            if is_being_drained { begun.graph_wait_seconds.max(DRAINER_SECONDS) } else { begun.graph_wait_seconds };
         if mirrored.left == 0 || waited >= wait_max {
             break;
         }

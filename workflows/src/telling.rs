@@ -9,7 +9,8 @@ use temporalio_workflow::{MemoValue, TimerOptions, WorkflowCancellationToken, Wo
 
 use crate::activities::DreamActivities;
 use crate::contract::{
-    Applied, ApplyStretch, Begin, Begun, Look, Mirrored, Part, PartDone, Report, Reported, RunRef, Sealed, SettleReview, Stretch,
+    Applied, ApplyStretch, Begin, Begun, Look, Mirrored, Part, PartDone, Report, Reported, RunRef, Sealed,
+    SettleReview, Stretch,
 };
 use crate::dream::Dream;
 use crate::policy;

@@ -39,7 +39,11 @@ impl UndoDream {
         let done = ctx.execute_activity(DreamActivities::undo, input, policy::long(format!("take back {what}"))).await;
         match done.map_err(|error| step_error(&error)) {
             Ok(undone) => {
-                let told = if undone.has_graph && undone.undone > 0 { mirror(ctx, &store, &undone.run_id).await } else { None };
+                let told = if undone.has_graph && undone.undone > 0 {
+                    mirror(ctx, &store, &undone.run_id).await
+                } else {
+                    None
+                };
                 let told = told.map_or_else(String::new, |(done, left)| {
                     format!("\n- the graph database was told of {done}, and is owed {left}")
                 });

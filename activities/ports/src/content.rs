@@ -130,6 +130,9 @@ pub trait Snapshot: Send {
     /// database that live edges hang on.
     async fn resurfaced(&mut self, strays: &[Uuid]) -> Result<Vec<Resurfaced>, StoreError>;
 
+    /// Those of these chunks that exist in the namespace.
+    async fn live_chunks(&mut self, chunks: &[Uuid]) -> Result<Vec<Uuid>, StoreError>;
+
     /// Names and types of those of these entities that are live.
     async fn live_names(&mut self, entities: &[Uuid]) -> Result<Vec<(Uuid, String, String)>, StoreError>;
 

@@ -179,10 +179,10 @@ pub trait MirrorStore: Send + Sync {
     ) -> Result<(), StoreError>;
 
     /// What one namespace owes; none if nothing.
-    async fn owing(&self, namespace: NamespaceId) -> Result<Option<Owing>, StoreError>;
+    async fn owing_of(&self, namespace: NamespaceId) -> Result<Option<Owing>, StoreError>;
 
     /// Namespaces with rows that are not done, by namespace, behind `after`.
-    async fn owing_page(&self, after: Option<NamespaceId>, limit: u32) -> Result<Vec<Owing>, StoreError>;
+    async fn owing(&self, after: Option<NamespaceId>, limit: u32) -> Result<Vec<Owing>, StoreError>;
 
     /// Rows of a run that are not done: open, and set aside.
     async fn owed_by_run(&self, run: RunId) -> Result<(u64, u64), StoreError>;

@@ -78,9 +78,9 @@ async fn load(
     let keys: Vec<RowKey> = needs.edges.iter().map(|id| RowKey::relationship(*id)).collect();
     if !keys.is_empty() {
         let rows = store.content_rows(fence.namespace, &keys).await?;
-        let ends = rows.iter().filter_map(|row| {
-            Some((row.get(Column::SourceEntityId).id()?, row.get(Column::TargetEntityId).id()?))
-        });
+        let ends = rows
+            .iter()
+            .filter_map(|row| Some((row.get(Column::SourceEntityId).id()?, row.get(Column::TargetEntityId).id()?)));
         needs.edges_between.extend(ends.collect::<BTreeSet<_>>());
     }
     let mut graph_rows = GraphRows::default();

@@ -85,8 +85,7 @@ async fn decide(
         })
         .await
         .or_fail()?;
-    let feed: VisitRelationship<'_> =
-        &mut |edge| planner.feed_edge(edge.source, edge.target, edge.relationship_type);
+    let feed: VisitRelationship<'_> = &mut |edge| planner.feed_edge(edge.source, edge.target, edge.relationship_type);
     edges.visit(snapshot.as_mut(), run.namespace, feed).await??;
     let defect = |error: dream_core::realm::graph::dedupe::DedupeError| Failure::new(Code::Defect, error.to_string());
     let mut scorer = tokio::task::block_in_place(|| planner.propose()).map_err(defect)?;

@@ -145,6 +145,13 @@ impl MirrorStore for PgStore {
         rows.iter().map(owing).collect()
     }
 
+    async fn owing_of(&self, namespace: NamespaceId) -> Result<Option<Owing>, StoreError> {
+        const OPERATION: &str = "count outbox rows";
+        let mut tx = self.read(OPERATION).await?;
+        let row = query(sql!("outbox/owing_of")).bind(namespace.0).fetch_optional(&mut *tx).await.doing(OPERATION)?;
+        row.as_ref().map(owing).transpose()
+    }
+
     async fn owed_by_run(&self, run: RunId) -> Result<(u64, u64), StoreError> {
         const OPERATION: &str = "count outbox rows";
         let mut tx = self.read(OPERATION).await?;

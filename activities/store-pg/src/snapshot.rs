@@ -238,9 +238,22 @@ impl Snapshot for PgSnapshot {
         Ok(recalls)
     }
 
-    async fn resurfaced(&mut self) -> Result<Vec<Resurfaced>, StoreError> {
+    async fn live_chunks(&mut self, chunks: &[Uuid]) -> Result<Vec<Uuid>, StoreError> {
+        let mut live = Vec::new();
+        for chunks in chunks.chunks(IDS_PER_STATEMENT_MAX) {
+            let statement = self.statement(self.shape.over_chunks(sql!("chunks/live"))).bind(chunks);
+            self.each("chunks", statement, |row| {
+                live.push(get(&row, "id")?);
+                Ok(())
+            })
+            .await?;
+        }
+        Ok(live)
+    }
+
+    async fn resurfaced(&mut self, strays: &[Uuid]) -> Result<Vec<Resurfaced>, StoreError> {
         let mut resurfaced = Vec::new();
-        let statement = self.statement_now(sql!("aliases/resurfaced"));
+        let statement = self.statement_now(sql!("aliases/resurfaced")).bind(strays);
         self.each("entities", statement, |row| {
             resurfaced.push(Resurfaced {
                 absorbed: get(&row, "absorbed_id")?,

@@ -146,6 +146,12 @@ impl MirrorStore for SqliteStore {
         rows.iter().map(owing).collect()
     }
 
+    async fn owing_of(&self, namespace: NamespaceId) -> Result<Option<Owing>, StoreError> {
+        let statement = sqlx::query(sql!("outbox/owing_of")).bind(hex(namespace.0));
+        let row = statement.fetch_optional(&self.reader).await.doing("count outbox rows")?;
+        row.as_ref().map(owing).transpose()
+    }
+
     async fn owed_by_run(&self, run: RunId) -> Result<(u64, u64), StoreError> {
         const OPERATION: &str = "count outbox rows";
         let row =

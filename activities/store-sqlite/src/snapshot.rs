@@ -222,25 +222,45 @@ impl Snapshot for SqliteSnapshot {
         Ok(recalls)
     }
 
-    async fn resurfaced(&mut self) -> Result<Vec<Resurfaced>, StoreError> {
-        let mut resurfaced = Vec::new();
-        self.each("entities", sql!("aliases/resurfaced"), |row| {
-            resurfaced.push(Resurfaced {
-                absorbed: id(&row, "absorbed_id")?,
-                canonical: id(&row, "canonical_id")?,
-                name: text(&row, "name")?,
-                entity_type: text(&row, "entity_type")?,
-                is_live: get(&row, "is_live")?,
-                mention_count: get(&row, "mention_count")?,
-                mention_count_seen: get(&row, "mention_count_seen")?,
-                edges_live: number(&row, "edges_live")?,
-                source_document_ids: ids(&row, "source_document_ids")?,
-                updated_at: moment(&row, "updated_at")?,
-            });
-            Ok(())
-        })
-        .await?;
-        Ok(resurfaced)
+    async fn live_chunks(&mut self, chunks: &[Uuid]) -> Result<Vec<Uuid>, StoreError> {
+        let mut live = Vec::new();
+        for chunks in chunks.chunks(IDS_PER_STATEMENT_MAX) {
+            let found = sqlx::query(self.shape.over_chunks(sql!("chunks/live")))
+                .bind(hex(self.namespace.0))
+                .bind(id_array(chunks))
+                .fetch_all(&mut *self.tx)
+                .await
+                .doing(OPERATION)?;
+            for row in &found {
+                live.push(id(row, "id")?);
+            }
+        }
+        Ok(live)
+    }
+
+    async fn resurfaced(&mut self, strays: &[Uuid]) -> Result<Vec<Resurfaced>, StoreError> {
+        let rows = sqlx::query(sql!("aliases/resurfaced"))
+            .bind(hex(self.namespace.0))
+            .bind(spell_moment(self.now))
+            .bind(id_array(strays))
+            .fetch_all(&mut *self.tx)
+            .await
+            .doing(OPERATION)?;
+        let resurfaced = |row: &SqliteRow| {
+            Ok(Resurfaced {
+                absorbed: id(row, "absorbed_id")?,
+                canonical: id(row, "canonical_id")?,
+                name: text(row, "name")?,
+                entity_type: text(row, "entity_type")?,
+                is_live: get(row, "is_live")?,
+                mention_count: get(row, "mention_count")?,
+                mention_count_seen: get(row, "mention_count_seen")?,
+                edges_live: number(row, "edges_live")?,
+                source_document_ids: ids(row, "source_document_ids")?,
+                updated_at: moment(row, "updated_at")?,
+            })
+        };
+        rows.iter().map(|row| resurfaced(row).map_err(|error| of_table("entities", error))).collect()
     }
 
     async fn live_names(&mut self, entities: &[Uuid]) -> Result<Vec<(Uuid, String, String)>, StoreError> {

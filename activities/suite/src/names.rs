@@ -8,7 +8,7 @@ use crate::world::{INGESTED_AT, Scene, chunk, document, edge, entity, id};
 
 /// What came back of absorbed entities.
 async fn resurfaced(scene: &Scene<'_>) -> Vec<Resurfaced> {
-    scene.store.snapshot(scene.namespace.id).await.unwrap().resurfaced().await.unwrap()
+    scene.store.snapshot(scene.namespace.id).await.unwrap().resurfaced(&[]).await.unwrap()
 }
 
 pub async fn what_ingestion_brings_back_resurfaces(kit: &dyn WorldKit) {

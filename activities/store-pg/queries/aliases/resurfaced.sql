@@ -1,5 +1,5 @@
 -- queries/aliases/resurfaced.sql
--- Absorbed entities whose row lives again, was mentioned again, or has a live edge again.
+-- Absorbed entities whose row lives again, was mentioned again, or has a live edge again, here or, where it is named, in the graph.
 select absorbed_id, canonical_id, name, entity_type, is_live, mention_count, mention_count_seen, updated_at, source_document_ids,
        edges_live
   from (select a.absorbed_id, a.canonical_id, e.name, coalesce(e.entity_type, 'CONCEPT') as entity_type,
@@ -15,5 +15,5 @@ select absorbed_id, canonical_id, name, entity_type, is_live, mention_count, men
           from dream.alias a
           join entities e on e.id = a.absorbed_id and e.namespace_id = $1
          where a.namespace_id = $1) x
- where is_live or mention_count > mention_count_seen or edges_live > 0
+ where is_live or mention_count > mention_count_seen or edges_live > 0 or absorbed_id = any ($3)
  order by absorbed_id

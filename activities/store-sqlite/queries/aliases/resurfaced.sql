@@ -1,5 +1,5 @@
 -- queries/aliases/resurfaced.sql
--- Absorbed entities whose row lives again, was mentioned again, or has a live edge again.
+-- Absorbed entities whose row lives again, was mentioned again, or has a live edge again, here or, where it is named, in the graph.
 select * from (
     select a.absorbed_id, a.canonical_id, e.name, coalesce(e.entity_type, 'CONCEPT') as entity_type,
            e.valid_until is null or datetime(e.valid_until) > datetime(?2) as is_live,
@@ -14,5 +14,5 @@ select * from (
       join entities e on e.id = a.absorbed_id
      where a.namespace_id = ?1
 )
- where is_live or mention_count > mention_count_seen or edges_live > 0
+ where is_live or mention_count > mention_count_seen or edges_live > 0 or absorbed_id in (select value from json_each(?3))
  order by absorbed_id
