@@ -1,0 +1,2 @@
+// cypher/memgraph_entity_index.cypher
+CREATE INDEX ON :Entity(id)

@@ -1,0 +1,2 @@
+// cypher/memgraph_version.cypher
+SHOW VERSION

@@ -1,0 +1,4 @@
+// cypher/nodes_stream.cypher
+MATCH (n:Entity)
+WHERE n.namespace_id = $namespace
+RETURN n.id AS id, n.valid_until AS valid_until

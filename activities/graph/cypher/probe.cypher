@@ -1,0 +1,2 @@
+// cypher/probe.cypher
+RETURN 1 AS one
