@@ -3,6 +3,7 @@
 
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test says where it fails, and what it measured")]
 
+mod drain;
 mod ingest;
 mod kit;
 mod server;

@@ -43,16 +43,16 @@ async fn dreamt(kit: &PgKit) -> (Scene<'_>, Fence) {
     (scene, fence)
 }
 
-async fn stranger(kit: &PgKit) -> PgConnection {
+pub(crate) async fn stranger(kit: &PgKit) -> PgConnection {
     PgConnection::connect(&kit.database.url).await.unwrap()
 }
 
-async fn say(connection: &mut PgConnection, statement: &str) {
+pub(crate) async fn say(connection: &mut PgConnection, statement: &str) {
     sqlx::raw_sql(AssertSqlSafe(statement)).execute(connection).await.unwrap();
 }
 
 /// Returns once `waiting` sessions of this database wait for a lock of this type.
-async fn until_waiting(connection: &mut PgConnection, lock_type: &str, waiting: i64) {
+pub(crate) async fn until_waiting(connection: &mut PgConnection, lock_type: &str, waiting: i64) {
     loop {
         let found: i64 = sqlx::query_scalar(
             "select count(*) from pg_locks l join pg_stat_activity a using (pid)

@@ -1,5 +1,6 @@
 -- queries/outbox/drop.sql
 -- Rows that were set aside are given up. How often they were tried and why they failed stays to be read.
+-- The first condition on the state is that of the index, word for word.
 update dream_outbox
    set state = 'dropped'
  where namespace_id = ?1
