@@ -44,14 +44,23 @@ pub(crate) struct Sourced<T> {
 }
 
 /// A store: its address, and the graph database beside it.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct StoreConfig {
     /// `postgres://…`, or the path of an SQLite file.
     pub(crate) url: String,
-    /// `bolt://…` or `neo4j://…`.
+    /// `bolt://host:port`, of Neo4j or Memgraph; its user and password stand beside, not in it.
     #[serde(default)]
     pub(crate) graph_url: Option<String>,
+    /// Who logs in there; `neo4j` if it is not said.
+    #[serde(default)]
+    pub(crate) graph_user: Option<String>,
+    /// The variable of the environment that holds the password.
+    #[serde(default)]
+    pub(crate) graph_password_env: Option<String>,
+    /// The database there; the server's own choice if it is not said.
+    #[serde(default)]
+    pub(crate) graph_database: Option<String>,
 }
 
 /// Who makes vectors.
@@ -131,6 +140,9 @@ pub(crate) struct Config {
     /// The file that an argument names; one that the environment names is found again without being named.
     pub(crate) file_typed: Option<PathBuf>,
 }
+
+/// The variable with the password of the graph database of the store in `DREAM_STORE`.
+const GRAPH_PASSWORD: &str = "DREAM_GRAPH_PASSWORD";
 
 /// Prefix of Khora's variables, which are ours for the graph realm.
 const KHORA_PREFIX: &str = "KHORA_DREAM_";
@@ -216,7 +228,13 @@ impl Config {
             self.reports = Sourced { value: reports.into(), origin };
         }
         if let Some(url) = environment.get("DREAM_STORE") {
-            let value = StoreConfig { url: url.clone(), graph_url: environment.get("DREAM_GRAPH").cloned() };
+            let value = StoreConfig {
+                url: url.clone(),
+                graph_url: environment.get("DREAM_GRAPH").cloned(),
+                graph_user: environment.get("DREAM_GRAPH_USER").cloned(),
+                graph_password_env: environment.contains_key(GRAPH_PASSWORD).then(|| GRAPH_PASSWORD.to_owned()),
+                graph_database: environment.get("DREAM_GRAPH_DATABASE").cloned(),
+            };
             let origin = Origin::Environment("DREAM_STORE".to_owned());
             self.stores.insert("default".to_owned(), Sourced { value, origin });
         }

@@ -1,4 +1,4 @@
-//! The only place that names the kinds of store and the embedder together.
+//! The only place that names the kinds of store, the graph database and the embedder together.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,8 @@ use dream_activities::World;
 use dream_activities::embed::Embedder;
 use dream_activities::world::StoreHandle;
 use dream_core::failure::Code;
-use dream_ports::Store;
+use dream_graph::NeoGraph;
+use dream_ports::{Graph, Store};
 use dream_store_pg::PgStore;
 use dream_store_sqlite::SqliteStore;
 use tokio_util::sync::CancellationToken;
@@ -81,7 +82,7 @@ pub(crate) fn store_config(config: &Config, store: Option<&str>) -> StoreConfig 
     let name = store.unwrap_or("default");
     match config.stores.get(name) {
         Some(store) => store.value.clone(),
-        None => StoreConfig { url: store.unwrap_or(STORE_DEFAULT).to_owned(), graph_url: None },
+        None => StoreConfig { url: store.unwrap_or(STORE_DEFAULT).to_owned(), ..StoreConfig::default() },
     }
 }
 
@@ -129,8 +130,30 @@ pub(crate) async fn worker_world(config: &Config, store: Option<&str>, connectio
 }
 
 async fn handle(store: &StoreConfig, argument: Option<String>, connections_max: u32) -> Result<StoreHandle, Fault> {
-    let has_graph = store.graph_url.is_some();
-    Ok(StoreHandle { store: open_with(&store.url, false, connections_max).await?, has_graph, argument })
+    Ok(StoreHandle { store: open_with(&store.url, false, connections_max).await?, graph: graph(store)?, argument })
+}
+
+/// The graph database beside a store. Nothing is asked of it yet: one that is away stops no command that can do without.
+pub(crate) fn graph(store: &StoreConfig) -> Result<Option<Arc<dyn Graph>>, Fault> {
+    let Some(url) = store.graph_url.as_deref().filter(|url| !url.trim().is_empty()) else { return Ok(None) };
+    let address = url.strip_prefix("bolt://").or_else(|| url.strip_prefix("neo4j://"));
+    if address.is_none_or(|address| address.contains('@')) {
+        let message = format!(
+            "{}: expected bolt://host:port for the graph database, with its user and password in settings of their own",
+            without_password(url)
+        );
+        return Err(Fault::new(Code::Configuration, message));
+    }
+    let password = match &store.graph_password_env {
+        // The name is not repeated: the password itself may stand in its place.
+        Some(name) => std::env::var(name).map_err(|_| {
+            let message = "the variable that is named as the graph database's password is not set";
+            Fault::new(Code::Configuration, message)
+        })?,
+        None => String::new(),
+    };
+    let user = store.graph_user.as_deref().unwrap_or("neo4j");
+    Ok(Some(Arc::new(NeoGraph::open(url, user, &password, store.graph_database.as_deref()))))
 }
 
 /// What `--store` has to say for a command to reach the same store: a name, or a path; an address, which may hold a

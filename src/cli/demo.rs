@@ -74,7 +74,7 @@ impl Demo {
         for switch in switches {
             config.set_flag(switch, "true", "demo")?;
         }
-        let value = StoreConfig { url: path.to_string_lossy().into_owned(), graph_url: None };
+        let value = StoreConfig { url: path.to_string_lossy().into_owned(), ..StoreConfig::default() };
         config.stores.insert("default".to_owned(), Sourced { value, origin: Origin::Flag("demo") });
         config.reports = Sourced { value: self.dir.join("reports"), origin: Origin::Flag("demo") };
         Ok(())

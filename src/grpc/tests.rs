@@ -52,7 +52,7 @@ impl Lab {
         let mut config = Config::load(Some(Path::new("/dev/null"))).unwrap();
         config.settings.enabled = true;
         config.settings.dedupe_entities_enabled = true;
-        let value = StoreConfig { url: path, graph_url: None };
+        let value = StoreConfig { url: path, ..StoreConfig::default() };
         config.stores = [("default".to_owned(), Sourced { value, origin: Origin::Default })].into();
         config.reports = Sourced { value: folder.path().join("reports"), origin: Origin::Default };
         let world = Arc::new(wiring::world(&config, None).await.unwrap());
