@@ -11,6 +11,7 @@ mod hint;
 mod history;
 mod import;
 mod migrate;
+mod mirror;
 mod names;
 mod plan;
 mod report;
@@ -97,6 +98,11 @@ enum Command {
     Export(export::Export),
     /// Deletes runs that are too old, or too many, with their reports and undo records.
     Sweep(sweep::Sweep),
+    /// Tells graph databases what they were not told yet.
+    Reconcile(mirror::Reconcile),
+    /// Compares what should say the same.
+    #[command(subcommand)]
+    Verify(mirror::Verify),
     /// Measures what a dream decides against the truth.
     #[command(subcommand)]
     Eval(eval::Eval),
@@ -139,6 +145,8 @@ pub(crate) async fn dispatch(cli: Cli) -> Result<Exit, Fault> {
         Command::Import(command) => command.run(&config).await,
         Command::Export(command) => command.run(&config).await,
         Command::Sweep(command) => command.run(&config).await,
+        Command::Reconcile(command) => command.run(&config).await,
+        Command::Verify(command) => command.run(&config).await,
         Command::Doctor(command) => command.run(&config).await,
         Command::Bench(command) => command.run(config).await,
         Command::Worker(command) => exporting(&config.otlp, Box::pin(command.run(&config))).await,

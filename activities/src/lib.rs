@@ -28,6 +28,7 @@ pub mod sink;
 pub mod sweep;
 pub mod temporal;
 pub mod undo;
+pub mod verify;
 pub mod world;
 
 pub use world::World;

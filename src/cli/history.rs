@@ -6,7 +6,7 @@ use dream_core::id::RunId;
 use dream_ports::run::{RunFilter, RunRecord};
 use uuid::Uuid;
 
-use super::{StoreArg, skips};
+use super::{StoreArg, mirror, skips};
 use crate::config::Config;
 use crate::exit::{Exit, Fault};
 use crate::{requests, term};
@@ -79,7 +79,8 @@ impl Status {
             let runs = store.runs(&RunFilter { namespace: None, open_only: true, limit: 1_000 }).await?;
             let stops = store.stops().await?;
             if self.json {
-                term::json(&serde_json::json!({ "runs": runs, "kill_switches": stops }))?;
+                let graph = mirror::owed_json(store.as_ref()).await?;
+                term::json(&serde_json::json!({ "runs": runs, "kill_switches": stops, "graph_mirror": graph }))?;
                 return Ok(Exit::Done);
             }
             for stop in &stops {
@@ -90,12 +91,15 @@ impl Status {
             } else {
                 show(&runs);
             }
+            mirror::owed(store.as_ref()).await?;
             return Ok(Exit::Done);
         };
         let record = store.run(RunId(run)).await?;
         let counts = store.counts(record.run).await?;
+        let (left, parked) = store.owed_by_run(record.run).await?;
         if self.json {
-            term::json(&serde_json::json!({ "run": record, "ops": counts }))?;
+            let graph = serde_json::json!({ "left": left, "parked": parked });
+            term::json(&serde_json::json!({ "run": record, "ops": counts, "graph_mirror": graph }))?;
             return Ok(Exit::Done);
         }
         let waiting = record.waiting_for.as_deref().map(|what| format!(", waiting for {what}")).unwrap_or_default();
@@ -114,6 +118,10 @@ impl Status {
             .collect();
         if !rows.is_empty() {
             term::table(&["op", "state", "count"], &rows);
+        }
+        if left + parked > 0 {
+            let note = format!("the graph database was not told of {left} of its ops yet, and {parked} were set aside");
+            term::line(&note);
         }
         skips::lines(&record.skip_reasons).iter().for_each(|line| term::line(line));
         Ok(Exit::Done)

@@ -1,8 +1,8 @@
 //! `dream undo`
 
 use clap::{ArgGroup, Args};
-use dream_activities::undo;
-use dream_workflows::contract::{UndoInput, Undone};
+use dream_activities::{World, mirror, undo};
+use dream_workflows::contract::{RunRef, UndoInput, Undone};
 use uuid::Uuid;
 
 use super::StoreArg;
@@ -43,13 +43,35 @@ impl Undo {
             dry_run: self.dry_run,
             overwrite: self.overwrite,
         };
-        let undone = undo::undo(&world, input).await?;
+        let undone = undo::undo(&world, input.clone()).await?;
+        if undone.has_graph && undone.undone > 0 && !self.dry_run {
+            tell_graph(&world, RunRef { store: input.store, run_id: undone.run_id.clone() }).await;
+        }
         if self.json {
             term::json(&undone)?;
         } else {
             say(&undone, self.dry_run, self.overwrite);
         }
         Ok(if undone.undone == 0 { Exit::Nothing } else { Exit::Done })
+    }
+}
+
+/// Tells the graph database. What it does not take is left to the reconciler, and takes nothing back of the undo.
+async fn tell_graph(world: &World, run: RunRef) {
+    loop {
+        match mirror::mirror(world, run.clone()).await {
+            Ok(mirrored) if mirrored.is_more => {}
+            Ok(mirrored) => {
+                if mirrored.left + mirrored.parked > 0 {
+                    let left = mirrored.left + mirrored.parked;
+                    term::note(&format!(
+                        "the graph database was not told of {left} ops yet; `dream reconcile` tells it"
+                    ));
+                }
+                return;
+            }
+            Err(failure) => return term::error(&failure.to_string()),
+        }
     }
 }
 

@@ -54,6 +54,7 @@ const fn kind(code: Code) -> tonic::Code {
         | Code::StoreBusy
         | Code::ReportUnwritable
         | Code::EmbedderUnavailable
+        | Code::GraphUnavailable
         | Code::EngineUnavailable => tonic::Code::Unavailable,
         Code::BackendUnsupported => tonic::Code::Unimplemented,
         Code::StoreRefused | Code::StoreUnreadable | Code::File | Code::Defect => tonic::Code::Internal,

@@ -155,6 +155,15 @@ pub trait MirrorStore: Send + Sync {
     /// What was kept of these ops when they were carried out on the graph, and not taken back since.
     async fn graph_records(&self, ops: &[OpId]) -> Result<BTreeMap<OpId, GraphRecord>, StoreError>;
 
+    /// The same of a whole namespace, in the order in which the graph was told, behind a place of the queue; each with its
+    /// place.
+    async fn graph_records_behind(
+        &self,
+        namespace: NamespaceId,
+        after: i64,
+        limit: u32,
+    ) -> Result<Vec<(i64, GraphRecord)>, StoreError>;
+
     /// Content rows as they stand now; one that is not there is left out.
     async fn content_rows(&self, namespace: NamespaceId, keys: &[RowKey]) -> Result<Vec<Row>, StoreError>;
 

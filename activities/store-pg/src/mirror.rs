@@ -91,6 +91,25 @@ impl MirrorStore for PgStore {
         rows.iter().map(|row| Ok((OpId(get(row, "op_id")?), record(row)?))).collect()
     }
 
+    async fn graph_records_behind(
+        &self,
+        namespace: NamespaceId,
+        after: i64,
+        limit: u32,
+    ) -> Result<Vec<(i64, GraphRecord)>, StoreError> {
+        const OPERATION: &str = "read what the graph held";
+        let mut tx = self.read(OPERATION).await?;
+        let rows = query(sql!("graph_records/behind"))
+            .bind(namespace.0)
+            .bind(after)
+            .bind(i64::from(limit))
+            .fetch_all(&mut *tx)
+            .await
+            .doing(OPERATION)?;
+        let record = |row| read_json(get(row, "record")?, "dream.graph_record.record");
+        rows.iter().map(|row| Ok((get(row, "id")?, record(row)?))).collect()
+    }
+
     /// Rows of entities and relationships, by table and id: the graph holds no others.
     async fn content_rows(&self, namespace: NamespaceId, keys: &[RowKey]) -> Result<Vec<Row>, StoreError> {
         const OPERATION: &str = "read rows as they stand";

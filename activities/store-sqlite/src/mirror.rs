@@ -102,6 +102,23 @@ impl MirrorStore for SqliteStore {
         rows.iter().map(|row| Ok((OpId(id(row, "op_id")?), record(row)?))).collect()
     }
 
+    async fn graph_records_behind(
+        &self,
+        namespace: NamespaceId,
+        after: i64,
+        limit: u32,
+    ) -> Result<Vec<(i64, GraphRecord)>, StoreError> {
+        let rows = sqlx::query(sql!("graph_records/behind"))
+            .bind(hex(namespace.0))
+            .bind(after)
+            .bind(limit)
+            .fetch_all(&self.reader)
+            .await
+            .doing("read what the graph held")?;
+        let record = |row| read_json(&text(row, "record")?, "dream_graph_record.record");
+        rows.iter().map(|row| Ok((get(row, "id")?, record(row)?))).collect()
+    }
+
     /// Rows of entities and relationships, by table and id: the graph holds no others.
     async fn content_rows(&self, namespace: NamespaceId, keys: &[RowKey]) -> Result<Vec<Row>, StoreError> {
         const OPERATION: &str = "read rows as they stand";

@@ -52,6 +52,8 @@ pub enum Code {
     ReportUnwritable,
     /// The embedder does not answer.
     EmbedderUnavailable,
+    /// The graph database does not answer, or does not do what it is asked.
+    GraphUnavailable,
     /// The configuration contradicts itself or is out of bounds.
     Configuration,
     /// The engine does not answer.
@@ -86,6 +88,7 @@ impl Code {
         Self::LeaseLost,
         Self::ReportUnwritable,
         Self::EmbedderUnavailable,
+        Self::GraphUnavailable,
         Self::Configuration,
         Self::EngineUnavailable,
         Self::File,
@@ -116,6 +119,7 @@ impl Code {
             Self::LeaseLost => 2007,
             Self::ReportUnwritable => 3001,
             Self::EmbedderUnavailable => 3002,
+            Self::GraphUnavailable => 3003,
             Self::Configuration => 4001,
             Self::EngineUnavailable => 4002,
             Self::File => 4003,
@@ -147,6 +151,7 @@ impl Code {
             Self::LeaseLost => "LeaseLost",
             Self::ReportUnwritable => "ReportUnwritable",
             Self::EmbedderUnavailable => "EmbedderUnavailable",
+            Self::GraphUnavailable => "GraphUnavailable",
             Self::Configuration => "ConfigurationError",
             Self::EngineUnavailable => "EngineUnavailable",
             Self::File => "FileError",
@@ -157,7 +162,11 @@ impl Code {
     /// Whether the same attempt can succeed later, without anybody doing anything.
     pub const fn is_retryable(self) -> bool {
         match self {
-            Self::StoreUnavailable | Self::StoreBusy | Self::ReportUnwritable | Self::EmbedderUnavailable => true,
+            Self::StoreUnavailable
+            | Self::StoreBusy
+            | Self::ReportUnwritable
+            | Self::EmbedderUnavailable
+            | Self::GraphUnavailable => true,
             Self::Disabled
             | Self::ApplyDisabled
             | Self::Forbidden
@@ -227,6 +236,9 @@ impl Code {
             }
             Self::EmbedderUnavailable => {
                 "check the embedder's address, model and key, or go on without it: survivors keep the vector they have"
+            }
+            Self::GraphUnavailable => {
+                "check the address, user and password of the graph database with `dream doctor`; what it was not told stays in the outbox, and `dream reconcile` tells it"
             }
             Self::Configuration => "correct what is named; docs/operating.md lists every setting with its bounds",
             Self::EngineUnavailable => {

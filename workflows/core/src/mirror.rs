@@ -11,6 +11,7 @@
 mod hold;
 mod rows;
 mod tell;
+pub mod verify;
 mod writes;
 
 #[cfg(test)]

@@ -1,0 +1,8 @@
+-- queries/graph_records/behind.sql
+-- What was kept when the graph was told, in the order of the queue.
+select o.id, g.record
+  from dream.graph_record g
+  join dream.outbox o on o.op_id = g.op_id and o.direction = g.direction
+ where g.namespace_id = $1 and g.direction = 'apply' and o.namespace_id = $1 and o.id > $2
+ order by o.id
+ limit $3

@@ -1,0 +1,215 @@
+//! `dream reconcile` and `dream verify`
+
+use clap::{Args, Subcommand};
+use dream_activities::verify::Verified;
+use dream_activities::{reconcile, verify};
+use dream_core::failure::Code;
+use dream_ports::Store;
+use dream_ports::mirror::{OutboxFilter, OutboxRow, OutboxState, Owing};
+use serde_json::json;
+use uuid::Uuid;
+
+use super::StoreArg;
+use crate::config::Config;
+use crate::exit::{Exit, Fault};
+use crate::{term, wiring};
+
+/// Namespaces that are listed at once.
+const NAMESPACES_MAX: u32 = 1_000;
+
+/// Rows that were set aside and are listed.
+const PARKED_LISTED_MAX: u32 = 50;
+
+#[derive(Debug, Args)]
+pub(crate) struct Reconcile {
+    /// Sets rows of this namespace free first that were set aside; goes with one of the next two.
+    #[arg(long)]
+    namespace: Option<Uuid>,
+    /// Sets them free to be tried again: all of them, or those whose numbers follow.
+    #[arg(long, requires = "namespace", conflicts_with = "drop_parked", num_args = 0.., value_name = "ROW")]
+    retry_parked: Option<Vec<i64>>,
+    /// Gives them up: the graph is never told. `dream verify mirror` shows what it lacks then.
+    #[arg(long, requires = "namespace", num_args = 1.., value_name = "ROW")]
+    drop_parked: Option<Vec<i64>>,
+    /// Answers as JSON.
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    store: StoreArg,
+}
+
+impl Reconcile {
+    pub(crate) async fn run(self, config: &Config) -> Result<Exit, Fault> {
+        let world = wiring::world(config, self.store.name()).await?;
+        let handle = world.store(wiring::store_name(config, self.store.name()))?;
+        if handle.graph.is_none() {
+            return Err(no_graph());
+        }
+        if let Some(namespace) = self.namespace {
+            let namespace = handle.store.resolve_namespace(namespace).await?;
+            let (rows, drop) = match (&self.retry_parked, &self.drop_parked) {
+                (_, Some(rows)) => (Some(rows.as_slice()), true),
+                (Some(rows), None) if !rows.is_empty() => (Some(rows.as_slice()), false),
+                _ => (None, false),
+            };
+            let released = handle.store.release_parked(namespace.id, rows, drop).await?;
+            let fate = if drop { "given up" } else { "set free" };
+            term::note(&format!("{released} rows that were set aside are {fate}"));
+        }
+        let mut all = dream_workflows::contract::Reconciled::default();
+        loop {
+            let round = reconcile::reconcile(&world).await?;
+            let (done, missing) = (all.done + round.done, all.missing + round.missing);
+            let is_more = round.is_more;
+            all = dream_workflows::contract::Reconciled { done, missing, ..round };
+            if !is_more {
+                break;
+            }
+            term::note(&format!("{} rows told, {} left", all.done, all.left));
+        }
+        if self.json {
+            term::json(&all)?;
+        } else {
+            let lacking =
+                if all.missing > 0 { format!(", {} of them missed something", all.missing) } else { String::new() };
+            term::line(&format!("{} rows told{lacking}; {} left, {} set aside", all.done, all.left, all.parked));
+            all.reasons.iter().for_each(|reason| term::line(&format!("rows are left because of {reason}")));
+            owed(handle.store.as_ref()).await?;
+        }
+        Ok(match (all.left + all.parked, all.done) {
+            (0, 0) => Exit::Nothing,
+            (0, _) => Exit::Done,
+            _ => Exit::Unfinished,
+        })
+    }
+}
+
+fn no_graph() -> Fault {
+    Fault::new(Code::Configuration, "no graph database is configured for this store: set graph_url, or DREAM_GRAPH")
+}
+
+/// What a store owes its graph, for `dream status`.
+pub(crate) async fn owing(store: &dyn Store) -> Result<(Vec<Owing>, Vec<OutboxRow>), Fault> {
+    let owing = store.owing(None, NAMESPACES_MAX).await?;
+    let filter =
+        OutboxFilter { states: vec![OutboxState::Parked], limit: PARKED_LISTED_MAX, ..OutboxFilter::default() };
+    Ok((owing, store.outbox(&filter).await?))
+}
+
+/// Shows it.
+pub(crate) async fn owed(store: &dyn Store) -> Result<(), Fault> {
+    let (owing, parked) = owing(store).await?;
+    if !owing.is_empty() {
+        term::note("what the graph database was not told yet:");
+        let rows: Vec<Vec<String>> = owing
+            .iter()
+            .map(|owing| {
+                let next = owing.next_at.map_or_else(|| "at once".to_owned(), |at| at.to_string());
+                let (open, parked) = (owing.open.to_string(), owing.parked.to_string());
+                vec![owing.namespace.to_string(), open, parked, owing.oldest.to_string(), next]
+            })
+            .collect();
+        term::table(&["namespace", "rows", "set aside", "since", "next try"], &rows);
+    }
+    if !parked.is_empty() {
+        term::note("set aside; try again with `dream reconcile --namespace ID --retry-parked ROW`:");
+        let rows: Vec<Vec<String>> = parked
+            .iter()
+            .map(|row| {
+                let reason = row.reason.clone().unwrap_or_default();
+                vec![row.id.to_string(), row.op.to_string(), row.attempts.to_string(), reason]
+            })
+            .collect();
+        term::table(&["row", "op", "attempts", "reason"], &rows);
+    }
+    Ok(())
+}
+
+/// The same as JSON.
+pub(crate) async fn owed_json(store: &dyn Store) -> Result<serde_json::Value, Fault> {
+    let (owing, parked) = owing(store).await?;
+    let parked: Vec<_> = parked
+        .iter()
+        .map(|row| {
+            json!({
+                "row": row.id, "run_id": row.run, "op_id": row.op, "attempts": row.attempts, "reason": row.reason,
+                "written_at": row.written_at,
+            })
+        })
+        .collect();
+    Ok(json!({ "namespaces": owing, "parked": parked }))
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Verify {
+    /// Compares a namespace with its graph database.
+    Mirror(VerifyMirror),
+}
+
+impl Verify {
+    pub(crate) async fn run(self, config: &Config) -> Result<Exit, Fault> {
+        match self {
+            Self::Mirror(command) => command.run(config).await,
+        }
+    }
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct VerifyMirror {
+    /// The namespace, by either of its ids.
+    #[arg(long)]
+    namespace: Uuid,
+    /// Answers as JSON.
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    store: StoreArg,
+}
+
+impl VerifyMirror {
+    async fn run(self, config: &Config) -> Result<Exit, Fault> {
+        let world = wiring::world(config, self.store.name()).await?;
+        let handle = world.store(wiring::store_name(config, self.store.name()))?;
+        if handle.graph.is_none() {
+            return Err(no_graph());
+        }
+        let namespace = handle.store.resolve_namespace(self.namespace).await?;
+        let verified = verify::verify(handle, namespace.id).await?;
+        if self.json {
+            let mut json = serde_json::to_value(&verified).unwrap_or_default();
+            json["clean"] = verified.is_clean().into();
+            term::json(&json)?;
+        } else {
+            say(&verified);
+        }
+        Ok(if verified.is_clean() { Exit::Done } else { Exit::CheckFailed })
+    }
+}
+
+fn say(verified: &Verified) {
+    let compared = &verified.compared;
+    term::line(&format!(
+        "{} entities and {} nodes, {} relationships in tables and {} edges in the graph are live",
+        compared.entities, compared.nodes, compared.relationships, compared.edges
+    ));
+    term::line(&format!("{} edges that ops touched were looked at", compared.edges_told));
+    if verified.left + verified.parked > 0 {
+        term::note(&format!(
+            "{} outbox rows wait and {} are set aside: until they are told, the two differ; see `dream reconcile`",
+            verified.left, verified.parked
+        ));
+    }
+    if compared.differences.is_empty() {
+        term::line("no difference");
+        return;
+    }
+    let rows: Vec<Vec<String>> = compared
+        .differences
+        .iter()
+        .map(|(difference, differing)| {
+            let example = differing.examples.first().map(ToString::to_string).unwrap_or_default();
+            vec![difference.title().to_owned(), differing.count.to_string(), example]
+        })
+        .collect();
+    term::table(&["difference", "count", "for example"], &rows);
+}
