@@ -1,5 +1,6 @@
 //! Drainers against each other.
 
+use std::env;
 use std::time::{Duration, Instant};
 
 use dream_core::change::{Column, Value};
@@ -7,7 +8,7 @@ use dream_core::mirror::{GraphNeeds, GraphRows, GraphWrites, NodeSet};
 use dream_ports::GraphError;
 use uuid::Uuid;
 
-use crate::kit::{Kit, kit, needs_nodes};
+use crate::kit::{Kit, kit, needs_nodes, needs_touching};
 
 async fn refused(kit: &Kit, epoch: i64) -> GraphError {
     let begun = kit.begin(epoch).await;
@@ -62,8 +63,11 @@ async fn a_transaction_that_is_dropped_leaves_nothing_and_holds_nobody_up() {
     assert_eq!(kit.nodes().await, before);
 }
 
-/// How often a deadlock is tried: the server ends the one that it likes, most often the one that came last.
+/// How often a deadlock is tried: which one is ended is the server's to choose, most often the one that holds less.
 const DEADLOCKS: u32 = 10;
+
+/// Nodes that the other holds besides.
+const MUCH: usize = 20;
 
 /// The other waits already when this one begins to.
 const HEAD_START: Duration = Duration::from_millis(300);
@@ -72,11 +76,17 @@ const HEAD_START: Duration = Duration::from_millis(300);
 async fn a_drainer_that_loses_a_deadlock_is_busy() {
     let kit = kit().await;
     let [a, b] = [kit.node("a").await, kit.node("b").await];
+    let mut much = Vec::new();
+    for number in 0..MUCH {
+        much.push(kit.node(&number.to_string()).await);
+    }
     for _ in 0..DEADLOCKS {
         let mut drainer = kit.begin(1).await.unwrap();
         let mut ingestion = kit.ingestion().await;
         drainer.load(&needs_nodes(&[a]), &mut GraphRows::default()).await.unwrap();
-        ingestion.touch(b).await.unwrap();
+        for node in much.iter().chain([&b]) {
+            ingestion.touch(*node).await.unwrap();
+        }
         let drains = async {
             tokio::time::sleep(HEAD_START).await;
             let mut rows = GraphRows::default();
@@ -136,4 +146,30 @@ async fn the_ends_of_an_edge_have_a_direction() {
     assert_eq!(loaded(between((a, b))).await, 1);
     assert_eq!(loaded(between((c, b))).await, 0);
     assert_eq!(loaded(between((a, a))).await, 1);
+}
+
+/// Edges that one transaction takes in, and how many statements make so many: the server has little memory for each.
+const EDGES_LOADED_MAX: usize = 200_000;
+const STATEMENTS: usize = 20;
+
+#[tokio::test]
+async fn a_node_with_more_edges_than_a_batch_can_hold_is_unreadable() {
+    if env::var("DREAM_TEST_PROFILE").is_ok_and(|profile| profile == "long") {
+        let kit = kit().await;
+        let [hub, other] = [kit.node("hub").await, kit.node("other").await];
+        let make = "MATCH (a:Entity {id: $id[0]}), (b:Entity {id: $id[1]}) UNWIND range(1, toInteger($id[2])) AS i
+                    CREATE (a)-[:KNOWS {id: randomUUID(), namespace_id: $ns, description: 'd', source_chunk_ids: [a.id]}]->(b)";
+        let number = (EDGES_LOADED_MAX / STATEMENTS).to_string();
+        for _ in 0..STATEMENTS {
+            kit.run_with(make, "id", vec![hub.to_string(), other.to_string(), number.clone()]).await;
+        }
+        let load = async || {
+            let mut rows = GraphRows::default();
+            kit.begin(1).await.unwrap().load(&needs_touching(&[hub]), &mut rows).await.map(|()| rows.edges_loaded())
+        };
+        assert_eq!(load().await.unwrap(), EDGES_LOADED_MAX);
+        kit.edge("KNOWS", other, hub, "{}").await;
+        let error = load().await.unwrap_err();
+        assert!(matches!(&error, GraphError::Unreadable { what, .. } if what.contains("200000")), "{error}");
+    }
 }
