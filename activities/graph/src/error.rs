@@ -70,22 +70,20 @@ fn by_parts(operation: &'static str, code: &str) -> GraphError {
     let code = code.to_owned();
     match parts[..] {
         ["TransientError", "General", "DatabaseUnavailable"] => GraphError::Unavailable { operation },
-        ["TransientError", ..] => GraphError::Busy { operation, code },
+        ["TransientError", ..]
         // A transaction that was ended from outside: a stop, a time-out, an operator. The driver names the first two so.
-        ["ClientError", "Transaction", "Terminated" | "LockClientStopped" | "TransactionTimedOut"]
-        | ["ClientError", "Transaction", "TransactionTimedOutClientConfiguration"] => {
-            GraphError::Busy { operation, code }
-        }
+        | ["ClientError", "Transaction", "Terminated" | "LockClientStopped" | "TransactionTimedOut"
+            | "TransactionTimedOutClientConfiguration"]
         // A node or an edge that somebody deleted while the statement ran.
-        ["ClientError", "Statement", "EntityNotFound"] => GraphError::Busy { operation, code },
+        | ["ClientError", "Statement", "EntityNotFound"] => GraphError::Busy { operation, code },
         // A follower by now.
         ["ClientError", "Cluster", "NotALeader"] | ["ClientError", "General", "ForbiddenOnReadOnlyDatabase"] => {
             GraphError::Unavailable { operation }
         }
         // Identity, rights, a database that is not there, a language that is not spoken: no row is at fault.
-        ["ClientError", "Security", ..]
-        | ["ClientError", "Database", ..]
-        | ["ClientError", "Statement", "SyntaxError"] => GraphError::Unfit { operation, code },
+        ["ClientError", "Security" | "Database", ..] | ["ClientError", "Statement", "SyntaxError"] => {
+            GraphError::Unfit { operation, code }
+        }
         _ => GraphError::Refused { operation, code },
     }
 }

@@ -73,8 +73,8 @@ impl NeoGraph {
     }
 
     async fn kind(&self) -> Result<Kind, GraphError> {
-        let detect = async { dialect::detect(&self.lanes).await.map(|(kind, _)| kind) };
-        self.kind.get_or_try_init(|| detect).await.copied()
+        let detect = || Box::pin(async { dialect::detect(&self.lanes).await.map(|(kind, _)| kind) });
+        self.kind.get_or_try_init(detect).await.copied()
     }
 
     async fn session(&self, operation: &'static str) -> Result<Session, GraphError> {

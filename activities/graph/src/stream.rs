@@ -129,10 +129,13 @@ fn id(operation: &'static str, row: &Row, column: &str) -> Result<Option<Uuid>, 
     Ok(bolt::property(&answer(operation, row, column)?).as_ref().and_then(cells::id))
 }
 
+type Ends = (Uuid, Uuid);
+
 /// The id and the ends of an edge; none where one of them is no UUID.
-fn edge(operation: &'static str, row: &Row) -> Result<Option<(Uuid, (Uuid, Uuid))>, GraphError> {
-    let [id, source, target] = ["id", "source", "target"].map(|column| id(operation, row, column));
-    Ok((|id: Option<Uuid>, source, target| Some((id?, (source?, target?))))(id?, source?, target?))
+fn edge(operation: &'static str, row: &Row) -> Result<Option<(Uuid, Ends)>, GraphError> {
+    let ids = [id(operation, row, "id")?, id(operation, row, "source")?, id(operation, row, "target")?];
+    let [Some(id), Some(source), Some(target)] = ids else { return Ok(None) };
+    Ok(Some((id, (source, target))))
 }
 
 fn is_live(

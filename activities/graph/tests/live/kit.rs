@@ -99,6 +99,11 @@ impl Kit {
         id
     }
 
+    /// A transaction as ingestion has them.
+    pub(crate) async fn ingestion(&self) -> Ingestion {
+        Ingestion(self.driver.start_txn().await.unwrap())
+    }
+
     pub(crate) async fn begin(&self, epoch: i64) -> Result<Box<dyn GraphTx>, GraphError> {
         self.graph.begin(self.namespace, epoch).await
     }
@@ -123,6 +128,15 @@ impl Kit {
         let mut tx = self.begin(1).await.unwrap();
         tx.write(writes).await.unwrap();
         tx.commit(Uuid::now_v7()).await.unwrap();
+    }
+}
+
+pub(crate) struct Ingestion(neo4rs::Txn);
+
+impl Ingestion {
+    pub(crate) async fn touch(&mut self, node: Uuid) -> Result<(), neo4rs::Error> {
+        let text = "MATCH (n:Entity {id: $id}) SET n.mention_count = 1";
+        self.0.run(Query::new(text.to_owned()).param("id", node.to_string())).await
     }
 }
 

@@ -3,5 +3,9 @@
 
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test says where it fails, and what it measured")]
 
+mod drainers;
 mod kit;
+mod streams;
 mod tellings;
+mod trouble;
+mod writes;
