@@ -128,10 +128,26 @@ async fn store_findings(config: &Config, store: Option<&str>, findings: &mut Fin
         }
     }
     schema_findings(&what, &capabilities, findings);
+    graph_findings(&what, config, store, findings).await;
     if capabilities.is_migrated
         && let Err(fault) = run_findings(&what, opened.as_ref(), hints, findings).await
     {
         findings.ill(&what, fault.to_string());
+    }
+}
+
+async fn graph_findings(what: &str, config: &Config, store: Option<&str>, findings: &mut Findings) {
+    let graph = match wiring::graph(&wiring::store_config(config, store)) {
+        Ok(Some(graph)) => graph,
+        Ok(None) => return,
+        Err(fault) => return findings.ill(what, fault.to_string()),
+    };
+    match graph.probe().await {
+        Ok(found) => findings.well(what, format!("mirrored to {} {}", found.kind, found.version)),
+        Err(error) => {
+            let fault = Fault::new(dream_core::failure::Code::GraphUnavailable, error.to_string());
+            findings.ill(what, fault.to_string());
+        }
     }
 }
 
@@ -182,7 +198,7 @@ async fn run_findings(what: &str, store: &dyn Store, hints: Hints<'_>, findings:
 }
 
 /// Workflow types that our workers know. A start that names another stays open, because no worker takes it.
-const WORKFLOW_TYPES: [&str; 5] = ["Dream", "DreamAll", "StartDream", "SweepRetention", "UndoDream"];
+const WORKFLOW_TYPES: [&str; 6] = ["Dream", "DreamAll", "ReconcileMirror", "StartDream", "SweepRetention", "UndoDream"];
 
 async fn engine_findings(findings: &mut Findings) {
     if !engine::is_configured() {

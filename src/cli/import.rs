@@ -10,9 +10,9 @@ use uuid::Uuid;
 use super::StoreArg;
 use crate::config::Config;
 use crate::exit::{Exit, Fault};
-use crate::term;
 use crate::transfer::import::{Importer, Outcome};
 use crate::transfer::lines::{Lines, Spool, Vectors};
+use crate::{term, wiring};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Import {
@@ -39,6 +39,9 @@ pub(crate) struct Graph {
     /// What to do with an entity whose name and type exist under another id.
     #[arg(long, value_enum, default_value_t = Clash::Skip)]
     on_name_clash: Clash,
+    /// Where relationships are written; the graph database, if one is configured, as Khora does.
+    #[arg(long, value_enum)]
+    edges: Option<EdgesIn>,
     #[command(flatten)]
     store: StoreArg,
 }
@@ -49,6 +52,14 @@ enum Clash {
     Skip,
     /// Import it with a number behind its name.
     Suffix,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum EdgesIn {
+    /// To the graph database alone.
+    Graph,
+    /// To the tables alone.
+    Sql,
 }
 
 impl Import {
@@ -66,12 +77,25 @@ impl Import {
             Some(vectors) => Spool::check(vectors, &graph.file)?,
             None => drop(Lines::open(&graph.file)?),
         }
+        let beside = wiring::graph(&wiring::store_config(config, graph.store.name()))?;
+        let edges_in_graph = match (graph.edges, &beside) {
+            (Some(EdgesIn::Graph), None) => {
+                let message = "--edges graph needs a graph database: set graph_url, or DREAM_GRAPH";
+                return Err(Fault::new(Code::Configuration, message));
+            }
+            (edges, beside) => edges.map_or(beside.is_some(), |edges| edges == EdgesIn::Graph),
+        };
+        if let Some(beside) = &beside {
+            beside.prepare().await.map_err(|error| Fault::new(Code::GraphUnavailable, error.to_string()))?;
+        }
         let namespace = store.ensure_namespace(graph.namespace).await?;
         let bar = term::bar();
         bar.set_message("importing");
         term::set_total(&bar, std::fs::metadata(&graph.file).map_or(0, |file| file.len()));
         let importer = Importer {
             store: store.as_ref(),
+            graph: beside.as_deref(),
+            edges_in_graph,
             namespace: namespace.id,
             on_name_clash: if graph.on_name_clash == Clash::Skip { OnNameClash::Skip } else { OnNameClash::Suffix },
             now: store.now().await?,

@@ -4,11 +4,12 @@
 
 use std::path::Path;
 
-use dream_core::change::{Column, Row, Value};
+use dream_core::change::{Column, Row, RowKey, Value};
 use dream_core::clock::Moment;
+use dream_core::failure::Code;
 use dream_core::id::NamespaceId;
-use dream_ports::Store;
 use dream_ports::transfer::{Imported, NewChunk, OnNameClash};
+use dream_ports::{Graph, GraphError, Store};
 use indicatif::ProgressBar;
 
 use crate::exit::Fault;
@@ -35,6 +36,10 @@ pub(crate) struct Outcome {
 /// Imports a file into a namespace.
 pub(crate) struct Importer<'a> {
     pub(crate) store: &'a dyn Store,
+    /// The graph database beside it: it gets every entity as a node.
+    pub(crate) graph: Option<&'a dyn Graph>,
+    /// Whether edges are written there and not to the tables, as Khora does.
+    pub(crate) edges_in_graph: bool,
     pub(crate) namespace: NamespaceId,
     pub(crate) on_name_clash: OnNameClash,
     pub(crate) now: Moment,
@@ -135,11 +140,32 @@ impl Importer<'_> {
         let batch = std::mem::take(batch);
         let done = self.store.import_entities(self.namespace, &batch.rows, self.on_name_clash).await?;
         outcome.entities += tally(&batch.lines, &done, outcome);
+        if let Some(graph) = self.graph {
+            // As the store has them: a name may have been given a number, and a row may have been there before.
+            let is_there = |done: &Imported| {
+                !matches!(done, Imported::NameClash { .. } | Imported::Elsewhere | Imported::NoEnd { .. })
+            };
+            let keys: Vec<RowKey> =
+                batch.rows.iter().zip(&done).filter(|(_, done)| is_there(done)).map(|(row, _)| row.key()).collect();
+            let rows = self.store.content_rows(self.namespace, &keys).await?;
+            graph.import_nodes(self.namespace, &rows).await.map_err(of_graph)?;
+        }
         Ok(())
     }
 
     async fn write_edges(&self, batch: &mut Batch<Row>, outcome: &mut Outcome) -> Result<(), Fault> {
         let batch = std::mem::take(batch);
+        if let Some(graph) = self.graph.filter(|_| self.edges_in_graph) {
+            let missing = graph.import_edges(self.namespace, &batch.rows).await.map_err(of_graph)?;
+            for (row, line) in batch.rows.iter().zip(&batch.lines) {
+                if missing.contains(&row.id) {
+                    outcome.problems.add(*line, "one of its ends is no node of the graph".to_owned());
+                } else {
+                    outcome.relationships += 1;
+                }
+            }
+            return Ok(());
+        }
         let done = self.store.import_relationships(self.namespace, &batch.rows).await?;
         outcome.relationships += tally(&batch.lines, &done, outcome);
         Ok(())
@@ -151,6 +177,10 @@ impl Importer<'_> {
         outcome.chunks += tally(&batch.lines, &done, outcome);
         Ok(())
     }
+}
+
+fn of_graph(error: GraphError) -> Fault {
+    Fault::new(Code::GraphUnavailable, error.to_string())
 }
 
 /// Counts what was written, and reports what was not.

@@ -12,11 +12,13 @@ mod support;
 
 mod canary;
 mod engine;
+mod graph;
 mod grpc;
 mod input;
 mod khora;
 mod kill;
 mod lab;
+mod mirror;
 mod record;
 mod reingest;
 mod review;
