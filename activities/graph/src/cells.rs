@@ -6,6 +6,8 @@
 //!
 //! **Invariant:** a cell that was read and is written unchanged leaves the property as it was found, type and zone included.
 
+use std::ops::RangeInclusive;
+
 use dream_core::change::{Cell, Column, Value, ValueKind};
 use dream_core::clock::Moment;
 use uuid::Uuid;
@@ -96,6 +98,10 @@ pub(crate) fn moment(found: &Property) -> Option<Moment> {
         Moment::from_micros(seconds.saturating_mul(MICROS).saturating_add(nanos.div_euclid(1_000)))
     };
     match found {
+        // So far off no zone matters, and no calendar of this program's reaches.
+        Property::ZonedDateTime(seconds, nanos, _) if !YEARS_OF_FOUR_DIGITS.contains(seconds) => {
+            Some(at(*seconds, *nanos))
+        }
         Property::DateTime(seconds, nanos, offset) => Some(at(seconds.saturating_sub(*offset), *nanos)),
         Property::LocalDateTime(seconds, nanos) => Some(at(*seconds, *nanos)),
         Property::ZonedDateTime(seconds, nanos, zone) => zoned(*seconds, *nanos, zone),
@@ -103,6 +109,9 @@ pub(crate) fn moment(found: &Property) -> Option<Moment> {
         _ => None,
     }
 }
+
+/// Seconds since 1970, of somewhat less than ten thousand years either way.
+const YEARS_OF_FOUR_DIGITS: RangeInclusive<i64> = -377_000_000_000..=253_000_000_000;
 
 /// Longer than any clock was ever set back at once.
 const CLOCK_SET_BACK_MAX: i64 = 6 * 60 * 60;
