@@ -80,7 +80,9 @@ fn sqlite_path(url: &str) -> PathBuf {
 /// The address that `--store` means: a name of the configuration, or an address.
 pub(crate) fn store_config(config: &Config, store: Option<&str>) -> StoreConfig {
     let name = store.unwrap_or("default");
-    match config.stores.get(name) {
+    // One that is named by its address is the same store, with what is configured beside it.
+    let of_address = || config.stores.values().find(|known| known.value.url == name);
+    match config.stores.get(name).or_else(of_address) {
         Some(store) => store.value.clone(),
         None => StoreConfig { url: store.unwrap_or(STORE_DEFAULT).to_owned(), ..StoreConfig::default() },
     }

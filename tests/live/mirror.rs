@@ -14,7 +14,7 @@ use crate::support::world::World;
 fn survivors(plan: &Value) -> BTreeMap<String, String> {
     let mut survivors = BTreeMap::new();
     for op in plan["ops"].as_array().unwrap() {
-        let intent = &op["intent"];
+        let intent = &op["draft"]["intent"];
         if intent["intent"] == "merge_entities" && op["state"] == "applied" {
             for absorbed in intent["absorb"].as_array().unwrap() {
                 survivors.insert(absorbed.as_str().unwrap().to_owned(), intent["keep"].as_str().unwrap().to_owned());
@@ -71,8 +71,9 @@ async fn one_op_that_is_taken_back_leaves_the_others_in_the_graph() {
     let report = lab.dream(&["--mode", "apply"]);
     let after = lab.held().await;
     let ops = lab.lab.program.ops(crate::lab::STORE, &run_id(&report));
-    let merge = ops.iter().find(|op| op["intent"]["intent"] == "merge_entities" && op["state"] == "applied").unwrap();
-    lab.lab.program.run(&["undo", "--op", merge["id"].as_str().unwrap()]).expect(0);
+    let merge =
+        ops.iter().find(|op| op["draft"]["intent"]["intent"] == "merge_entities" && op["state"] == "applied").unwrap();
+    lab.lab.program.run(&["undo", "--op", merge["op_id"].as_str().unwrap()]).expect(0);
     let held = lab.held().await;
     assert_ne!(held, after);
     assert_eq!(held.versions, after.versions - 1);
