@@ -11,6 +11,7 @@ mod batch;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
+use dream_core::clock::Moment;
 use dream_core::failure::Failure;
 use dream_core::id::{NamespaceId, OpId};
 use dream_core::mirror::{GraphRecord, Verb, Waiting, ready};
@@ -116,6 +117,12 @@ impl Drainer<'_> {
                 return Ok(());
             }
             let rows = waiting(self.store, self.fence.namespace, WAITING_ROWS_MAX).await?;
+            let now = self.store.now().await.or_fail()?;
+            // A server that was away just now would only cost another time-out.
+            if rows.iter().any(|row| is_put_off(row, now) && row.reason.as_deref() == Some(AWAY)) {
+                done.reason = Some(AWAY.to_owned());
+                return Ok(());
+            }
             if let Some(outcome) = self.settle_unknown(&rows, done).await {
                 if let Some(reason) = outcome? {
                     done.reason = Some(reason);
@@ -123,7 +130,7 @@ impl Drainer<'_> {
                 }
                 continue;
             }
-            let due = match self.due(&rows).await? {
+            let due = match self.due(&rows, now).await? {
                 Ok(due) => due,
                 Err(reason) => {
                     done.reason = Some(reason);
@@ -150,13 +157,7 @@ impl Drainer<'_> {
     }
 
     /// The rows that may be told now, or why none may.
-    async fn due(&self, rows: &[OutboxRow]) -> Result<Result<Vec<OutboxRow>, String>, Failure> {
-        let now = self.store.now().await.or_fail()?;
-        let is_put_off = |row: &OutboxRow| row.next_at.is_some_and(|at| at > now);
-        let away = rows.iter().find(|row| is_put_off(row) && row.attempts > 0 && row.reason.as_deref() == Some(AWAY));
-        if away.is_some() {
-            return Ok(Err(AWAY.to_owned()));
-        }
+    async fn due(&self, rows: &[OutboxRow], now: Moment) -> Result<Result<Vec<OutboxRow>, String>, Failure> {
         if rows.iter().filter(|row| row.state == OutboxState::Parked).count() > PARKED_ROWS_MAX {
             return Ok(Err("too_many_rows_parked".to_owned()));
         }
@@ -168,7 +169,7 @@ impl Drainer<'_> {
             .map(|row| Waiting {
                 op: row.op,
                 ids: row.verbs.iter().flat_map(|verb| ids(verb, records.get(&row.op))).collect(),
-                is_parked: row.state == OutboxState::Parked || is_put_off(row),
+                is_parked: row.state == OutboxState::Parked || is_put_off(row, now),
             })
             .collect();
         Ok(Ok(ready(&waiting).into_iter().map(|place| rows[place].clone()).collect()))
@@ -269,6 +270,10 @@ enum Next {
     /// A row was put off, and what builds on it must wait with it.
     LookAnew,
     Stop(String),
+}
+
+fn is_put_off(row: &OutboxRow, now: Moment) -> bool {
+    row.next_at.is_some_and(|at| at > now)
 }
 
 fn is_take_back(verb: &Verb) -> bool {
