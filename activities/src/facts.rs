@@ -62,6 +62,7 @@ pub async fn run_facts(handle: &StoreHandle, store: &str, record: &RunRecord) ->
         as_of: record.as_of,
         started_at: record.started_at,
         sealed_at: record.sealed_at,
+        graph_left: record.graph_left,
         finished_at: record.finished_at,
         plan_hash: record.plan_hash.clone(),
         audit_hash: record.audit_hash.clone(),

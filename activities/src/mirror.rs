@@ -18,6 +18,7 @@ use dream_core::mirror::{GraphRecord, Verb, Waiting, ready};
 use dream_ports::mirror::{DrainFence, OutboxFilter, OutboxRow, OutboxState};
 use dream_ports::{Graph, GraphError, Store, StoreError};
 use dream_workflows::contract::{Mirrored, RunRef};
+use futures::future::Either;
 
 use crate::failure::ResultExt;
 use crate::lease::while_renewing;
@@ -27,6 +28,10 @@ use batch::Trouble;
 
 /// How long one activity drains before it lets the story go on.
 const DRAIN_TIME_MAX: Duration = Duration::from_secs(45);
+
+/// How often the queue's lease is renewed: a quarter of its term. The term is short, because a queue whose drainer was killed
+/// waits for its end.
+const RENEW_EVERY: Duration = Duration::from_secs(5);
 
 /// Rows of one transaction: enough that what a transaction costs does not show, few enough that what it holds is small.
 const BATCH_ROWS_MAX: usize = 500;
@@ -77,7 +82,15 @@ pub async fn drain(world: &World, handle: &StoreHandle, namespace: NamespaceId) 
     match store.begin_drain(namespace, &world.holder).await.or_fail()? {
         Some(fence) => {
             let drainer = Drainer { store, graph, fence, began: Instant::now() };
-            let drained = drainer.run(world, &mut done).await;
+            let drained = {
+                let work = std::pin::pin!(drainer.run(world, &mut done));
+                let lost = std::pin::pin!(drainer.renew());
+                match futures::future::select(work, lost).await {
+                    Either::Left((drained, _)) => drained,
+                    // What its last batch did is found out by whoever holds the queue now.
+                    Either::Right(((), _)) => Ok(()),
+                }
+            };
             store.end_drain(&fence).await.or_fail()?;
             drained?;
         }
@@ -110,6 +123,17 @@ struct Drainer<'a> {
 }
 
 impl Drainer<'_> {
+    /// Renews the lease; ends when it is lost.
+    async fn renew(&self) {
+        loop {
+            tokio::time::sleep(RENEW_EVERY).await;
+            // Whatever else goes wrong may go well the next time; the term has room for it.
+            if self.store.renew_drain(&self.fence).await.is_err_and(|error| is_lost(&error)) {
+                return;
+            }
+        }
+    }
+
     async fn run(&self, world: &World, done: &mut Mirrored) -> Result<(), Failure> {
         loop {
             if self.began.elapsed() >= DRAIN_TIME_MAX || world.stopping.is_cancelled() {
@@ -198,10 +222,6 @@ impl Drainer<'_> {
 
     /// Tells the graph of rows, in ever smaller parts where one is at fault.
     async fn tell(&self, rows: &[OutboxRow], done: &mut Mirrored) -> Result<Next, Failure> {
-        match self.store.renew_drain(&self.fence).await {
-            Err(error) if is_lost(&error) => return Ok(Next::Stop(ANOTHER.to_owned())),
-            renewed => renewed.or_fail()?,
-        }
         let mut parts: Vec<&[OutboxRow]> = vec![rows];
         let mut busy = 0;
         while let Some(part) = parts.pop() {

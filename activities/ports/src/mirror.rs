@@ -16,6 +16,10 @@ use uuid::Uuid;
 
 use crate::error::StoreError;
 
+/// How long a drainer that gives no sign of life is waited for, in seconds. Shorter than a run's lease: what waits for the end
+/// of it is a queue that everybody wants short, and what it guards is guarded by the graph's own mark as well.
+pub const DRAIN_TERM_SECONDS: i64 = 20;
+
 /// The proof that a drainer holds a namespace's queue. Every drainer gets a new epoch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DrainFence {

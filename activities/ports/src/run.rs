@@ -187,6 +187,8 @@ pub struct RunRecord {
     pub review_until: Option<Moment>,
     /// When its plan was sealed.
     pub sealed_at: Option<Moment>,
+    /// Outbox rows of it that its graph database had not been told of when it was closed.
+    pub graph_left: u32,
 }
 
 /// Something asked of a run while it runs.

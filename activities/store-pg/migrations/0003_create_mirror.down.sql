@@ -6,3 +6,4 @@ alter table dream.outbox
     drop column batch;
 drop table dream.graph_record;
 drop table dream.drainer;
+alter table dream.run drop column graph_left;

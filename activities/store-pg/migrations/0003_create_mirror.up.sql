@@ -33,3 +33,6 @@ alter table dream.outbox
 drop index dream.outbox_open;
 create index outbox_waiting on dream.outbox (namespace_id, id) where state in ('open', 'parked');
 create index outbox_by_batch on dream.outbox (batch) where batch is not null;
+
+-- Outbox rows of a run that its graph database had not been told of when the run was closed.
+alter table dream.run add column graph_left integer not null default 0;

@@ -4,18 +4,16 @@
 //! lease is a stranger when it wakes.
 
 use dream_core::id::NamespaceId;
-use dream_core::run::LEASE_TERM_SECONDS;
 use dream_ports::StoreError;
-use dream_ports::mirror::DrainFence;
+use dream_ports::mirror::{DRAIN_TERM_SECONDS, DrainFence};
 
 use crate::error::ResultExt;
 use crate::records::get;
 use crate::tx::Tx;
 use crate::{PgStore, query, sql};
 
-/// How long a drainer that is not heard of is waited for: as long as a run, for the same reasons.
-#[expect(clippy::cast_precision_loss, reason = "a minute")]
-const TERM_SECONDS: f64 = LEASE_TERM_SECONDS as f64;
+#[expect(clippy::cast_precision_loss, reason = "less than a minute")]
+const TERM_SECONDS: f64 = DRAIN_TERM_SECONDS as f64;
 
 /// What a drainer hears whose queue somebody else took. It is no fault: whoever took it goes on with the rows.
 pub(crate) fn lost(operation: &'static str) -> StoreError {

@@ -142,6 +142,7 @@ pub(crate) fn run_record(row: &PgRow) -> Result<RunRecord, StoreError> {
         manifest_sha256: get(row, "manifest_sha256")?,
         review_until: maybe_moment(row, "review_until")?,
         sealed_at: maybe_moment(row, "sealed_at")?,
+        graph_left: number(row, "graph_left")?,
     })
 }
 

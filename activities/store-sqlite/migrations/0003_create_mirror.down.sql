@@ -6,3 +6,4 @@ alter table dream_outbox drop column answer;
 alter table dream_outbox drop column batch;
 drop table dream_graph_record;
 drop table dream_drainer;
+alter table dream_run drop column graph_left;

@@ -33,3 +33,6 @@ drop index dream_outbox_open;
 create index dream_outbox_waiting on dream_outbox (namespace_id, id) where state in ('open', 'parked');
 create index dream_outbox_by_batch on dream_outbox (batch) where batch is not null;
 create index dream_outbox_by_run on dream_outbox (run_id);
+
+-- Outbox rows of a run that its graph database had not been told of when the run was closed.
+alter table dream_run add column graph_left integer not null default 0;

@@ -4,9 +4,8 @@
 //! lease is a stranger when it wakes.
 
 use dream_core::id::NamespaceId;
-use dream_core::run::LEASE_TERM_SECONDS;
 use dream_ports::StoreError;
-use dream_ports::mirror::DrainFence;
+use dream_ports::mirror::{DRAIN_TERM_SECONDS, DrainFence};
 
 use crate::encode::{hex, spell_moment};
 use crate::error::ResultExt;
@@ -14,9 +13,6 @@ use crate::records::get;
 use crate::runs::now;
 use crate::tx::Tx;
 use crate::{SqliteStore, sql};
-
-/// How long a drainer that is not heard of is waited for: as long as a run, for the same reasons.
-const TERM_SECONDS: i64 = LEASE_TERM_SECONDS;
 
 /// What a drainer hears whose queue somebody else took. It is no fault: whoever took it goes on with the rows.
 pub(crate) fn lost(operation: &'static str) -> StoreError {
@@ -47,7 +43,7 @@ impl SqliteStore {
             .bind(hex(namespace.0))
             .bind(holder)
             .bind(spell_moment(now))
-            .bind(spell_moment(now.plus_seconds(TERM_SECONDS)))
+            .bind(spell_moment(now.plus_seconds(DRAIN_TERM_SECONDS)))
             .fetch_optional(&mut *tx)
             .await
             .doing(OPERATION)?;
@@ -59,7 +55,7 @@ impl SqliteStore {
     pub(crate) async fn renew_queue(&self, fence: &DrainFence) -> Result<(), StoreError> {
         const OPERATION: &str = "renew the hold on the queue of the graph";
         let mut tx = self.write(OPERATION).await?;
-        let until = now(&mut tx).await?.plus_seconds(TERM_SECONDS);
+        let until = now(&mut tx).await?.plus_seconds(DRAIN_TERM_SECONDS);
         let renewed = sqlx::query(sql!("drainers/renew"))
             .bind(hex(fence.namespace.0))
             .bind(fence.epoch)

@@ -116,6 +116,7 @@ pub(crate) fn run_record(row: &SqliteRow) -> Result<RunRecord, StoreError> {
         manifest_sha256: maybe(row, "manifest_sha256")?,
         review_until: maybe_moment(row, "review_until")?,
         sealed_at: maybe_moment(row, "sealed_at")?,
+        graph_left: number(row, "graph_left")?,
     })
 }
 

@@ -1,6 +1,6 @@
 -- queries/runs/find.sql
 select run_id, realm, namespace_id, stable_namespace_id, mode, trigger, engine, workflow_id, state, waiting_for, as_of,
        started_at, heartbeat_at, finished_at, input, settings, plan_hash, audit_hash, ops_total, skip_reasons,
-       last_committed_seq, error_code, report_path, manifest_sha256, review_until, sealed_at
+       last_committed_seq, error_code, report_path, manifest_sha256, review_until, sealed_at, graph_left
   from dream.run
  where run_id = $1

@@ -70,6 +70,8 @@ pub struct RunFacts {
     pub skip_reasons: Vec<SkipReason>,
     /// Pairs kept apart beyond those the plan lists.
     pub kept_apart_unlisted: BTreeMap<KeptApartReason, u64>,
+    /// Outbox rows of it that its graph database had not been told of when it was closed.
+    pub graph_left: u32,
     /// Why it failed.
     pub failure: Option<Code>,
     /// The settings that held for it.

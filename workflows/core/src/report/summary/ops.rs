@@ -112,7 +112,7 @@ fn of_type(entity: uuid::Uuid, lens: &Lens<'_>) -> String {
 
 fn not_done(summary: &Summary<'_>, page: &mut String) {
     let run = summary.run;
-    if summary.not_done.is_empty() && run.skip_reasons.is_empty() {
+    if summary.not_done.is_empty() && run.skip_reasons.is_empty() && run.graph_left == 0 {
         return;
     }
     page.push_str("\n## What was not done, and why\n\n");
@@ -123,6 +123,10 @@ fn not_done(summary: &Summary<'_>, page: &mut String) {
             None => String::new(),
         };
         let _ = writeln!(page, "- {} × {}, {}{why}", grouped(*number), kind.title(), words::state(*state));
+    }
+    if run.graph_left > 0 {
+        let ops = count(u64::from(run.graph_left), "op", "ops");
+        let _ = writeln!(page, "- the graph database was not told of {ops} yet; `dream status` says what is left");
     }
     for skip in &run.skip_reasons {
         let rows = skip.count.map(|rows| format!(", {}", count(rows, "row", "rows"))).unwrap_or_default();
