@@ -12,6 +12,7 @@ use temporalio_client::{
 };
 use temporalio_common::protos::temporal::api::common::v1::Payload;
 
+use crate::graph::GraphLab;
 use crate::lab::{Lab, input};
 use crate::support::replay::{folder, replay};
 use crate::support::world::{NAMESPACE, World};
@@ -133,4 +134,26 @@ async fn histories_of_the_other_workflows_replay() {
     sqlx::query(hold).execute(&mut lab.database().await).await.unwrap();
     record("start_dream_skipped", &lab.start_raw("StartDream", payload(&typed)).await).await;
     record("dream_locked", &lab.start_raw("Dream", payload(&typed)).await).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn histories_of_mirrored_dreams_replay() {
+    let lab = GraphLab::with_own_server(&World::new(40).lines()).await;
+    let _worker = lab.lab.worker(&[]);
+    let apply = json!({ "mode": "apply" });
+    record("dream_mirrored", &lab.lab.start(lab.input(apply.clone())).await).await;
+    let run: uuid::Uuid =
+        sqlx::query_scalar("SELECT run_id FROM dream.run").fetch_one(&mut lab.lab.database().await).await.unwrap();
+    let input = json!({ "run_id": run });
+    record("undo_dream_mirrored", &lab.lab.start_raw("UndoDream", payload(&input)).await).await;
+    sqlx::query("DELETE FROM dream.verdict").execute(&mut lab.lab.database().await).await.unwrap();
+
+    let dry = crate::support::program::run_id(&lab.dream(&["--mode", "dry-run"]));
+    lab.server().disturb("stop");
+    let left = json!({ "mode": "apply", "plan_of": dry });
+    record("dream_mirror_left", &lab.lab.start(lab.input(left)).await).await;
+    let waiting = lab.lab.start_raw("ReconcileMirror", Vec::new()).await;
+    record("dream_graph_behind", &lab.lab.start(lab.input(json!({ "graph_wait_seconds": 6 }))).await).await;
+    lab.server().disturb("start");
+    record("reconcile_mirror", &waiting).await;
 }

@@ -8,23 +8,28 @@ use temporalio_sdk::workflow_replayer::{WorkflowReplayError, WorkflowReplayFailu
 use crate::support::replay::{folder, replay};
 
 /// Situations whose histories have to be there.
-const SITUATIONS: [&str; 16] = [
+const SITUATIONS: [&str; 21] = [
     "dream_all",
     "dream_applied",
     "dream_approved",
     "dream_approved_by_signal",
     "dream_cancelled",
     "dream_dry_run",
+    "dream_graph_behind",
     "dream_invalid_input",
     "dream_locked",
+    "dream_mirror_left",
+    "dream_mirrored",
     "dream_paused",
     "dream_rejected",
     "dream_resumed",
     "dream_stopped",
+    "reconcile_mirror",
     "start_dream",
     "start_dream_skipped",
     "sweep_retention",
     "undo_dream",
+    "undo_dream_mirrored",
 ];
 
 #[tokio::test]

@@ -18,7 +18,8 @@ use crate::policy;
 use crate::steps::StepError;
 use crate::telling::{step_error, workflow_failure};
 
-/// The id under which runs and undos that left rows start it. One of that id is enough, whoever started it.
+/// The id under which runs and undos that left rows start it, with their task queue behind it: one for all of a queue's
+/// workers, which know the same stores, is enough.
 const HANDED_OVER: &str = "dream/reconcile";
 
 /// Waits between rounds that left rows; the last one is repeated. A server that comes back is met within seconds at first.
@@ -84,7 +85,7 @@ impl ReconcileMirror {
 /// Leaves what is owed to a reconciler. That one is under way already is as good.
 pub(crate) async fn hand_over<W>(ctx: &WorkflowContext<W>) {
     let options = ChildWorkflowOptions::builder()
-        .workflow_id(HANDED_OVER.to_owned())
+        .workflow_id(format!("{HANDED_OVER}/{}", ctx.task_queue()))
         .parent_close_policy(ParentClosePolicy::Abandon)
         .static_summary("tell graph databases what they are owed".to_owned())
         .build();
