@@ -2,8 +2,10 @@
 # Creates the schedules of Dream Worker, or brings them up to date. Give it again at any time.
 #
 #   export TEMPORAL_ADDRESS=… TEMPORAL_NAMESPACE=…     # as for every Temporal client
-#   deploy/temporal/schedules.sh                       # all namespaces every night, and retention
-#   deploy/temporal/schedules.sh 6f0c1d9e-…            # one schedule for each namespace that is named, and retention
+#   deploy/temporal/schedules.sh                       # all namespaces every night
+#   deploy/temporal/schedules.sh 6f0c1d9e-…            # one schedule for each namespace that is named
+#
+# Either way retention every day, and the graph mirror every five minutes.
 #
 # What may be changed here: MODE (default dry-run), AT (cron, default every night at three), ZONE, STORE, QUEUE.
 set -euo pipefail
@@ -14,9 +16,10 @@ ZONE=${ZONE:-UTC}
 STORE=${STORE:-default}
 QUEUE=${DREAM_TASK_QUEUE:-dream}
 
-# schedule ID TYPE CRON JITTER INPUT NOTE
+# schedule ID TYPE CRON JITTER INPUT NOTE: without an input where that is empty
 schedule() {
-  local verb=create paused=() known
+  local verb=create paused=() input=() known
+  [[ -z $5 ]] || input=(--input "$5")
   if known=$(temporal schedule describe --schedule-id "$1" --output json 2>/dev/null); then
     verb=update
     # An update replaces everything; one that somebody paused stays paused.
@@ -27,7 +30,7 @@ schedule() {
   temporal schedule "$verb" --schedule-id "$1" --type "$2" --task-queue "$QUEUE" --workflow-id "$1" \
     --cron "$3" --time-zone "$ZONE" --jitter "$4" \
     --catchup-window 1h --overlap-policy Skip \
-    --input "$5" --notes "$6" ${paused[@]+"${paused[@]}"}
+    --notes "$6" ${input[@]+"${input[@]}"} ${paused[@]+"${paused[@]}"}
   echo "$verb: $1"
 }
 
@@ -41,3 +44,5 @@ for namespace in "$@"; do
     "dreams over one namespace of store $STORE"
 done
 schedule dream-sweep SweepRetention "0 5 * * *" 30m "{\"store\": \"$STORE\"}" "deletes runs of store $STORE that are too old or too many"
+# It takes no input: whatever any store of the workers owes its graph database. Without one it has nothing to do, and ends at once.
+schedule dream-reconcile ReconcileMirror "*/5 * * * *" 0s "" "tells graph databases what they were not told yet"
