@@ -135,10 +135,14 @@ async fn handle(store: &StoreConfig, argument: Option<String>, connections_max: 
     Ok(StoreHandle { store: open_with(&store.url, false, connections_max).await?, graph: graph(store)?, argument })
 }
 
+/// Schemes of a graph database's address; those with a suffix speak TLS, `+ssc` with any certificate.
+const GRAPH_SCHEMES: [&str; 6] = ["bolt", "bolt+s", "bolt+ssc", "neo4j", "neo4j+s", "neo4j+ssc"];
+
 /// The graph database beside a store. Nothing is asked of it yet: one that is away stops no command that can do without.
 pub(crate) fn graph(store: &StoreConfig) -> Result<Option<Arc<dyn Graph>>, Fault> {
     let Some(url) = store.graph_url.as_deref().filter(|url| !url.trim().is_empty()) else { return Ok(None) };
-    let address = url.strip_prefix("bolt://").or_else(|| url.strip_prefix("neo4j://"));
+    let address =
+        url.split_once("://").filter(|(scheme, _)| GRAPH_SCHEMES.contains(scheme)).map(|(_, address)| address);
     if address.is_none_or(|address| address.contains('@')) {
         let message = format!(
             "{}: expected bolt://host:port for the graph database, with its user and password in settings of their own",

@@ -15,7 +15,7 @@ use dream_core::clock::Moment;
 use dream_core::failure::Failure;
 use dream_core::id::{NamespaceId, OpId};
 use dream_core::mirror::{GraphRecord, Verb, Waiting, ready};
-use dream_ports::mirror::{DrainFence, OutboxFilter, OutboxRow, OutboxState};
+use dream_ports::mirror::{DrainFence, GRAPH_UNAVAILABLE, OutboxFilter, OutboxRow, OutboxState};
 use dream_ports::{Graph, GraphError, Store, StoreError};
 use dream_workflows::contract::{Mirrored, RunRef};
 use futures::future::Either;
@@ -42,8 +42,9 @@ const WAITING_ROWS_MAX: u32 = 5_000;
 /// Rows of one namespace that may be set aside. Beyond it something is wrong with more than a row.
 const PARKED_ROWS_MAX: usize = 2_000;
 
-/// Attempts after which a row that is at fault itself is set aside. A server that is away is no fault of a row.
-const ATTEMPTS_MAX: u32 = 5;
+/// Attempts after which a row that is at fault itself is set aside: a quarter of an hour. A server that is away is no fault
+/// of a row.
+const ATTEMPTS_MAX: u32 = 10;
 
 /// How often a transaction is tried again at once after a deadlock or a conflict, and how long between.
 const BUSY_RETRIES_MAX: u32 = 10;
@@ -143,8 +144,8 @@ impl Drainer<'_> {
             let rows = waiting(self.store, self.fence.namespace, WAITING_ROWS_MAX).await?;
             let now = self.store.now().await.or_fail()?;
             // A server that was away just now would only cost another time-out.
-            if rows.iter().any(|row| is_put_off(row, now) && row.reason.as_deref() == Some(AWAY)) {
-                done.reason = Some(AWAY.to_owned());
+            if rows.iter().any(|row| is_put_off(row, now) && row.reason.as_deref() == Some(GRAPH_UNAVAILABLE)) {
+                done.reason = Some(GRAPH_UNAVAILABLE.to_owned());
                 return Ok(());
             }
             if let Some(outcome) = self.settle_unknown(&rows, done).await {
@@ -170,7 +171,10 @@ impl Drainer<'_> {
                 }
                 match self.tell(rows, done).await? {
                     Next::GoOn => {}
-                    Next::LookAnew => break,
+                    Next::LookAnew(reason) => {
+                        done.reason = Some(reason);
+                        break;
+                    }
                     Next::Stop(reason) => {
                         done.reason = Some(reason);
                         return Ok(());
@@ -244,7 +248,7 @@ impl Drainer<'_> {
                 }
                 Err(Trouble::Graph(error)) if is_at_fault(&error) => {
                     self.put_off(part, &error).await?;
-                    return Ok(Next::LookAnew);
+                    return Ok(Next::LookAnew(reason(&error)));
                 }
                 Err(Trouble::Graph(error)) => return self.give_up(part, &error).await.map(Next::Stop),
             }
@@ -257,7 +261,7 @@ impl Drainer<'_> {
         let now = self.store.now().await.or_fail()?;
         for row in rows {
             let attempts = row.attempts + 1;
-            let wait = BACK_OFF_SECONDS_MIN.saturating_mul(1 << attempts.min(16)).min(BACK_OFF_SECONDS_MAX);
+            let wait = BACK_OFF_SECONDS_MIN.saturating_mul(1 << row.attempts.min(16)).min(BACK_OFF_SECONDS_MAX);
             let next_at = (attempts < ATTEMPTS_MAX).then(|| now.plus_seconds(wait));
             tracing::warn!(op.id = %row.op, attempts, parked = next_at.is_none(), "the graph did not take op {}: {error}", row.op);
             self.store.put_off(&self.fence, &[row.id], &reason(error), next_at).await.or_fail()?;
@@ -273,13 +277,13 @@ impl Drainer<'_> {
         tracing::warn!(rows = rows.len(), "the mirror of namespace {} waits: {error}", self.fence.namespace);
         let now = self.store.now().await.or_fail()?;
         let ids: Vec<i64> = rows.iter().map(|row| row.id).collect();
-        self.store.put_off(&self.fence, &ids, AWAY, Some(now.plus_seconds(AWAY_SECONDS))).await.or_fail()?;
+        self.store
+            .put_off(&self.fence, &ids, GRAPH_UNAVAILABLE, Some(now.plus_seconds(AWAY_SECONDS)))
+            .await
+            .or_fail()?;
         Ok(reason(error))
     }
 }
-
-/// Why rows are put off that are not at fault.
-const AWAY: &str = "graph_unavailable";
 
 /// Why a drainer leaves a queue to itself.
 const ANOTHER: &str = "another_drainer";
@@ -288,7 +292,7 @@ const ANOTHER: &str = "another_drainer";
 enum Next {
     GoOn,
     /// A row was put off, and what builds on it must wait with it.
-    LookAnew,
+    LookAnew(String),
     Stop(String),
 }
 
@@ -319,7 +323,7 @@ fn is_at_fault(error: &GraphError) -> bool {
 
 fn reason(error: &GraphError) -> String {
     match error {
-        GraphError::Unavailable { .. } => AWAY.to_owned(),
+        GraphError::Unavailable { .. } => GRAPH_UNAVAILABLE.to_owned(),
         GraphError::Busy { code, .. } => format!("graph_busy: {code}"),
         GraphError::Refused { code, .. } => format!("graph_refused: {code}"),
         GraphError::Unfit { code, .. } => format!("graph_unfit: {code}"),

@@ -49,7 +49,16 @@ fn rows(config: &Config) -> Vec<Vec<String>> {
         let url = without_password(&store.value.url);
         rows.push(vec![format!("stores.{name}.url"), url, store.origin.to_string()]);
         if let Some(graph) = &store.value.graph_url {
-            rows.push(vec![format!("stores.{name}.graph_url"), without_password(graph), store.origin.to_string()]);
+            let password = store.value.graph_password_env.as_ref().map(|_| "set".to_owned());
+            let beside = [
+                ("graph_url", Some(without_password(graph))),
+                ("graph_user", store.value.graph_user.clone()),
+                ("graph_password_env", password),
+                ("graph_database", store.value.graph_database.clone()),
+            ];
+            rows.extend(beside.into_iter().filter_map(|(setting, value)| {
+                Some(vec![format!("stores.{name}.{setting}"), value?, store.origin.to_string()])
+            }));
         }
     }
     rows.push(vec![

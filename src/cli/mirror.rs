@@ -22,14 +22,14 @@ const PARKED_LISTED_MAX: u32 = 50;
 
 #[derive(Debug, Args)]
 pub(crate) struct Reconcile {
-    /// Sets rows of this namespace free first that were set aside; goes with one of the next two.
-    #[arg(long)]
+    /// The namespace whose rows the next two mean.
+    #[arg(long, requires = "parked")]
     namespace: Option<Uuid>,
     /// Sets them free to be tried again: all of them, or those whose numbers follow.
-    #[arg(long, requires = "namespace", conflicts_with = "drop_parked", num_args = 0.., value_name = "ROW")]
+    #[arg(long, requires = "namespace", group = "parked", num_args = 0.., value_name = "ROW")]
     retry_parked: Option<Vec<i64>>,
     /// Gives them up: the graph is never told. `dream verify mirror` shows what it lacks then.
-    #[arg(long, requires = "namespace", num_args = 1.., value_name = "ROW")]
+    #[arg(long, requires = "namespace", group = "parked", num_args = 1.., value_name = "ROW")]
     drop_parked: Option<Vec<i64>>,
     /// Answers as JSON.
     #[arg(long)]

@@ -156,6 +156,14 @@ impl Importer<'_> {
     async fn write_edges(&self, batch: &mut Batch<Row>, outcome: &mut Outcome) -> Result<(), Fault> {
         let batch = std::mem::take(batch);
         if let Some(graph) = self.graph.filter(|_| self.edges_in_graph) {
+            // In a graph an edge that ended has an end, and no other sign.
+            let mut batch = batch;
+            for row in &mut batch.rows {
+                let end = [Column::ValidUntil, Column::ValidTo, Column::InvalidatedAt]
+                    .into_iter()
+                    .find_map(|column| row.get(column).time());
+                row.put(Column::ValidUntil, end.map_or(Value::Null, Value::Time));
+            }
             let missing = graph.import_edges(self.namespace, &batch.rows).await.map_err(of_graph)?;
             for (row, line) in batch.rows.iter().zip(&batch.lines) {
                 if missing.contains(&row.id) {
@@ -180,7 +188,8 @@ impl Importer<'_> {
 }
 
 fn of_graph(error: GraphError) -> Fault {
-    Fault::new(Code::GraphUnavailable, error.to_string())
+    let code = if error.is_transient() { Code::GraphUnavailable } else { Code::StoreRefused };
+    Fault::new(code, error.to_string())
 }
 
 /// Counts what was written, and reports what was not.

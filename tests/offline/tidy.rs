@@ -188,7 +188,8 @@ const FORBIDDEN: &[(&str, &[&str])] = &[
         &["tokio", "sqlx", "tonic", "neo4rs", "reqwest", "temporalio-sdk", "dream-ports", "dream-activities"],
     ),
     ("dream-ports", &["sqlx", "tokio", "temporalio-sdk", "dream-workflows"]),
-    ("dream-activities", &["sqlx", "tonic", "clap", "dream-store-pg", "dream-store-sqlite"]),
+    ("dream-activities", &["sqlx", "neo4rs", "tonic", "clap", "dream-store-pg", "dream-store-sqlite", "dream-graph"]),
+    ("dream-graph", &["sqlx", "temporalio-sdk", "dream-store-pg", "dream-store-sqlite", "dream-workflows"]),
     ("dream-store-pg", &["temporalio-sdk", "dream-store-sqlite", "dream-workflows", "dream-activities"]),
     ("dream-store-sqlite", &["temporalio-sdk", "dream-store-pg", "dream-workflows", "dream-activities"]),
 ];

@@ -33,6 +33,8 @@ pub struct Dream {
     pub(crate) run: Option<RunRef>,
     pub(crate) view: ProgressView,
     pub(crate) is_woken: bool,
+    /// Rows that the graph database was not told of when it was last tried.
+    pub(crate) graph_left: u64,
     requests: Turns,
 }
 
@@ -48,7 +50,14 @@ struct Turns {
 impl Dream {
     #[init]
     fn new(_context: &WorkflowContextView, input: Lenient<DreamInput>) -> Self {
-        Self { input, run: None, view: ProgressView::default(), is_woken: false, requests: Turns::default() }
+        Self {
+            input,
+            run: None,
+            view: ProgressView::default(),
+            is_woken: false,
+            graph_left: 0,
+            requests: Turns::default(),
+        }
     }
 
     #[run(name = "Dream")]
@@ -72,7 +81,7 @@ impl Dream {
                 () = cancelled => told.await,
             }
         };
-        if outcome.as_ref().is_ok_and(|reported| reported.graph_left > 0) {
+        if !matches!(outcome, Err(StepError::Suspended)) && ctx.state(|dream| dream.graph_left > 0) {
             hand_over(ctx).await;
         }
         match outcome {

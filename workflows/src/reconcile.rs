@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use temporalio_macros::{workflow, workflow_methods};
 use temporalio_workflow::{
-    ChildWorkflowOptions, ParentClosePolicy, TimerOptions, WorkflowContext, WorkflowContextView, WorkflowResult,
-    WorkflowTermination,
+    ChildWorkflowOptions, ParentClosePolicy, TimerOptions, WorkflowCancellationToken, WorkflowContext,
+    WorkflowContextView, WorkflowResult, WorkflowTermination,
 };
 
 use crate::activities::DreamActivities;
@@ -87,6 +87,8 @@ pub(crate) async fn hand_over<W>(ctx: &WorkflowContext<W>) {
     let options = ChildWorkflowOptions::builder()
         .workflow_id(format!("{HANDED_OVER}/{}", ctx.task_queue()))
         .parent_close_policy(ParentClosePolicy::Abandon)
+        // A workflow that is cancelled hands over all the same.
+        .cancellation_token(WorkflowCancellationToken::new())
         .static_summary("tell graph databases what they are owed".to_owned())
         .build();
     let _started = ctx.start_child_workflow(ReconcileMirror::run, Lenient::Ok(None), options).await;

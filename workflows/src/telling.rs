@@ -145,7 +145,10 @@ impl Steps for Telling {
     }
 
     async fn mirror(&mut self, run: RunRef) -> Result<Mirrored, StepError> {
-        activity!(self, mirror, run, policy::stretch("tell the graph database"))
+        let mirrored = activity!(self, mirror, run, policy::stretch("tell the graph database"));
+        let left = mirrored.as_ref().map_or(1, |mirrored| mirrored.left);
+        self.context.state_mut(|dream| dream.graph_left = left);
+        mirrored
     }
 
     async fn report(&mut self, report: Report) -> Result<Reported, StepError> {
@@ -192,19 +195,22 @@ impl Steps for Telling {
         }
         let state = state_word(&progress);
         self.context.state_mut(|dream| dream.look(progress));
-        self.say_state(state);
+        if let Some(state) = state {
+            self.say_state(state);
+        }
         let details = self.context.state(Dream::details);
         self.context.set_current_details(details);
     }
 }
 
-fn state_word(progress: &Progress) -> &'static str {
-    match progress {
+/// The state that a search finds; none where it stays what it was.
+fn state_word(progress: &Progress) -> Option<&'static str> {
+    Some(match progress {
         Progress::Auditing { .. } | Progress::Planning { .. } | Progress::Sealing | Progress::Sealed(_) => "planning",
         Progress::Waiting(WaitFor::Review) => "awaiting_review",
         Progress::Waiting(WaitFor::Unpause) => "paused",
-        Progress::Waiting(WaitFor::Graph) => "planning",
-        Progress::Waiting(WaitFor::Target) | Progress::Applying { .. } | Progress::Mirroring => "applying",
+        Progress::Waiting(WaitFor::Target) | Progress::Applying { .. } => "applying",
+        Progress::Waiting(WaitFor::Graph) | Progress::Mirroring => return None,
         Progress::Reporting(state) => state.as_str(),
-    }
+    })
 }

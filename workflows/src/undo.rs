@@ -70,7 +70,10 @@ async fn mirror(ctx: &WorkflowContext<UndoDream>, store: &str, run_id: &str) -> 
     for _round in 0..MIRROR_ROUNDS_MAX {
         let run = RunRef { store: store.to_owned(), run_id: run_id.to_owned() };
         let options = policy::stretch("tell the graph database");
-        let mirrored = ctx.execute_activity(DreamActivities::mirror, run, options).await.ok()?;
+        let Ok(mirrored) = ctx.execute_activity(DreamActivities::mirror, run, options).await else {
+            hand_over(ctx).await;
+            return None;
+        };
         told += mirrored.done;
         if mirrored.is_more {
             continue;

@@ -54,6 +54,7 @@ pub struct NeoGraph {
     lanes: Arc<Lanes>,
     database: Option<String>,
     kind: OnceCell<Kind>,
+    prepared: OnceCell<()>,
 }
 
 impl fmt::Debug for NeoGraph {
@@ -69,7 +70,12 @@ impl NeoGraph {
     /// [`GraphError::Unavailable`]. Every call answers within seconds of its server's silence, and tries nothing twice.
     pub fn open(url: &str, user: &str, password: &str, database: Option<&str>) -> Self {
         let database = database.map(str::to_owned);
-        Self { lanes: Arc::new(Lanes::new(url, user, password)), database, kind: OnceCell::new() }
+        Self {
+            lanes: Arc::new(Lanes::new(url, user, password)),
+            database,
+            kind: OnceCell::new(),
+            prepared: OnceCell::new(),
+        }
     }
 
     async fn kind(&self) -> Result<Kind, GraphError> {
@@ -119,6 +125,8 @@ impl Graph for NeoGraph {
     }
 
     async fn begin(&self, namespace: NamespaceId, epoch: i64) -> Result<Box<dyn GraphTx>, GraphError> {
+        // A graph that Khora filled has neither our constraint nor, perhaps, an index on the ids of its nodes.
+        self.prepared.get_or_try_init(|| self.prepare()).await?;
         let session = self.session(tx::BEGIN).await?;
         let tx = tx::NeoTx::begin(session, self.kind().await?, namespace, epoch).await?;
         Ok(Box::new(tx))

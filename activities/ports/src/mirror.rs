@@ -20,6 +20,9 @@ use crate::error::StoreError;
 /// of it is a queue that everybody wants short, and what it guards is guarded by the graph's own mark as well.
 pub const DRAIN_TERM_SECONDS: i64 = 20;
 
+/// Why rows are put off whose server is away.
+pub const GRAPH_UNAVAILABLE: &str = "graph_unavailable";
+
 /// The proof that a drainer holds a namespace's queue. Every drainer gets a new epoch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DrainFence {
@@ -182,7 +185,8 @@ pub trait MirrorStore: Send + Sync {
     /// Takes a batch's id off its rows: the graph has not committed it.
     async fn forget_batch(&self, fence: &DrainFence, batch: Uuid) -> Result<(), StoreError>;
 
-    /// Counts a failed attempt of these rows, and says when they may be tried again; none sets them aside.
+    /// Counts a failed attempt of these rows, and says when they may be tried again; none sets them aside. With the reason
+    /// [`GRAPH_UNAVAILABLE`] nothing is counted: that is no fault of a row.
     async fn put_off(
         &self,
         fence: &DrainFence,

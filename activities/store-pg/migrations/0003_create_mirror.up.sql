@@ -36,3 +36,6 @@ create index outbox_by_batch on dream.outbox (batch) where batch is not null;
 
 -- Outbox rows of a run that its graph database had not been told of when the run was closed.
 alter table dream.run add column graph_left integer not null default 0;
+
+-- Rows that wait since before there was anybody to read them: their format is gone, and the graph was never told.
+update dream.outbox set state = 'no_graph' where state = 'open';
