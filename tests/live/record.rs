@@ -152,8 +152,8 @@ async fn histories_of_mirrored_dreams_replay() {
     lab.server().disturb("stop");
     let left = json!({ "mode": "apply", "plan_of": dry });
     record("dream_mirror_left", &lab.lab.start(lab.input(left)).await).await;
-    let waiting = lab.lab.start_raw("ReconcileMirror", Vec::new()).await;
     record("dream_graph_behind", &lab.lab.start(lab.input(json!({ "graph_wait_seconds": 6 }))).await).await;
+    let waiting = lab.lab.start_raw("ReconcileMirror", Vec::new()).await;
     lab.server().disturb("start");
     record("reconcile_mirror", &waiting).await;
 }

@@ -17,6 +17,10 @@ pub fn folder() -> PathBuf {
 
 /// Replays a history; fails if the workflow code would have done something else.
 pub async fn replay(json: &[u8]) -> Result<(), WorkflowReplayError> {
+    // A workflow knows its queue, and may name others after it.
+    let history: serde_json::Value = serde_json::from_slice(json).unwrap();
+    let started = &history["events"][0]["attributes"]["WorkflowExecutionStartedEventAttributes"];
+    let queue = started["task_queue"]["name"].as_str().unwrap_or_default();
     let options = WorkflowReplayerOptions::new()
         .register_workflow::<Dream>()
         .unwrap()
@@ -30,6 +34,7 @@ pub async fn replay(json: &[u8]) -> Result<(), WorkflowReplayError> {
         .unwrap()
         .register_workflow::<UndoDream>()
         .unwrap()
+        .task_queue(queue.to_owned())
         .build();
     WorkflowReplayer::new(options)?.replay_workflow(WorkflowHistory::from_json(json).unwrap()).await
 }
