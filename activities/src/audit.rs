@@ -8,7 +8,7 @@ use dream_core::realm::graph::orphan::{OrphanPlanner, OrphanSettings, orphans};
 use dream_core::realm::graph::references::{ReferenceAuditor, ReferenceRow};
 use dream_core::realm::graph::scope::ScopeFilter;
 use dream_core::report::facts::TableAudit;
-use dream_ports::content::VisitRelationship;
+use dream_ports::content::{ReferenceView, VisitRelationship};
 use dream_ports::plan::{Finding, Step};
 use dream_ports::run::RunRecord;
 use dream_workflows::contract::{Part, PartDone};
@@ -60,7 +60,7 @@ async fn look(
     let found = match kind {
         OpKind::SchemaDriftReport => schema_drift(handle, run, &edges).await?,
         OpKind::OrphanReport => orphan_report(handle, run, settings, &edges).await?,
-        _ => Ok(reference_audit(handle, run).await?),
+        _ => reference_audit(handle, run, &edges).await?,
     };
     Ok(found.map(|(findings, mut summary)| {
         if handle.graph.is_some() {
@@ -146,29 +146,33 @@ async fn orphan_report(
     Ok(Ok((findings.collect::<Result<_, _>>()?, summary)))
 }
 
-async fn reference_audit(handle: &StoreHandle, run: &RunRecord) -> Result<Found, Failure> {
+async fn reference_audit(
+    handle: &StoreHandle,
+    run: &RunRecord,
+    edges: &Edges<'_>,
+) -> Result<Result<Found, Reason>, Failure> {
     let mut snapshot = handle.store.snapshot(run.namespace).await.or_fail()?;
     let mut entities = ReferenceAuditor::default();
     let mut relationships = ReferenceAuditor::default();
-    snapshot
-        .references(&mut |row| {
-            let auditor = if row.row.table == Table::Entities { &mut entities } else { &mut relationships };
-            auditor.feed(ReferenceRow {
-                row: row.row,
-                is_live: row.is_live,
-                in_scope: true,
-                references: row.references,
-                dead: row.dead,
-            });
-        })
-        .await
-        .or_fail()?;
+    let feed: &mut (dyn for<'r> FnMut(ReferenceView<'r>, bool) + Send) = &mut |row, _is_in_graph| {
+        let auditor = if row.row.table == Table::Entities { &mut entities } else { &mut relationships };
+        auditor.feed(ReferenceRow {
+            row: row.row,
+            is_live: row.is_live,
+            in_scope: true,
+            references: row.references,
+            dead: row.dead,
+        });
+    };
+    if let Err(reason) = edges.references(snapshot.as_mut(), run.namespace, feed).await? {
+        return Ok(Err(reason));
+    }
     let audits = [(Table::Entities, entities.finish()), (Table::Relationships, relationships.finish())];
     let findings = audits
         .into_iter()
         .enumerate()
         .map(|(at, (table, audit))| finding(OpKind::SourceChunkIdsAudit, at, &TableAudit { table, audit }));
-    Ok((findings.collect::<Result<_, _>>()?, json!({})))
+    Ok(Ok((findings.collect::<Result<_, _>>()?, json!({}))))
 }
 
 /// The scope of a run, ready to be asked.

@@ -4,14 +4,19 @@
 //! source of edges; else the tables are. Where the graph is behind, or does not answer, nobody knows all edges, and an op
 //! that needs them does not run.
 
+use std::collections::BTreeSet;
+
+use dream_core::change::{RowKey, Table};
+use dream_core::clock::Moment;
 use dream_core::failure::Failure;
 use dream_core::id::NamespaceId;
 use dream_core::op::{OpKind, Reason};
 use dream_core::run::SkipReason;
-use dream_ports::content::RelationshipView;
-use dream_ports::content::VisitRelationship;
+use dream_ports::content::{ReferenceView, RelationshipView, VisitReference, VisitRelationship};
+use dream_ports::graph::VisitEdgeReferences;
 use dream_ports::mirror::{OutboxFilter, OutboxState};
 use dream_ports::{Graph, GraphError, Snapshot};
+use uuid::Uuid;
 
 use crate::failure::ResultExt;
 use crate::world::StoreHandle;
@@ -84,5 +89,55 @@ impl Edges<'_> {
                 Ok(streamed.map_err(|error| away(namespace, &error)))
             }
         }
+    }
+
+    /// Streams the references of entities, and of relationships wherever they are; the reason if that broke off. `visit` is
+    /// told besides where an edge runs that the graph alone has.
+    pub async fn references(
+        &self,
+        snapshot: &mut dyn Snapshot,
+        namespace: NamespaceId,
+        visit: &mut (dyn for<'r> FnMut(ReferenceView<'r>, bool) + Send),
+    ) -> Result<Result<(), Reason>, Failure> {
+        let mut in_tables: BTreeSet<Uuid> = BTreeSet::new();
+        let from_tables: VisitReference<'_> = &mut |row| {
+            if row.row.table == Table::Relationships {
+                in_tables.insert(row.row.id);
+            }
+            visit(row, false);
+        };
+        snapshot.references(from_tables).await.or_fail()?;
+        let Self::Graph(graph) = self else { return Ok(Ok(())) };
+        let mut chunks: Vec<Uuid> = Vec::new();
+        let first = graph.references(namespace, &mut |edge| chunks.extend(edge.source_chunk_ids)).await;
+        if let Err(error) = first {
+            return Ok(Err(away(namespace, &error)));
+        }
+        chunks.sort_unstable();
+        chunks.dedup();
+        let mut live = snapshot.live_chunks(&chunks).await.or_fail()?;
+        live.sort_unstable();
+        let from_graph: VisitEdgeReferences<'_> = &mut |edge| {
+            if in_tables.contains(&edge.id) {
+                return;
+            }
+            let mut seen = BTreeSet::new();
+            let is_dead = |chunk: &&Uuid| live.binary_search(chunk).is_err();
+            let dead: Vec<Uuid> = edge.source_chunk_ids.iter().filter(is_dead).copied().collect();
+            let dead: Vec<Uuid> = dead.into_iter().filter(|chunk| seen.insert(*chunk)).collect();
+            visit(
+                ReferenceView {
+                    row: RowKey::relationship(edge.id),
+                    is_live: edge.is_live,
+                    updated_at: Moment::from_micros(0),
+                    references: u32::try_from(edge.source_chunk_ids.len()).unwrap_or(u32::MAX),
+                    dead: &dead,
+                    source_document_ids: edge.source_document_ids,
+                    ends: Some(edge.ends),
+                },
+                true,
+            );
+        };
+        Ok(graph.references(namespace, from_graph).await.map_err(|error| away(namespace, &error)))
     }
 }

@@ -67,7 +67,7 @@ async fn draw(handle: &StoreHandle, run: &RunRecord, settings: &RunSettings, kin
     let drawn = match kind {
         OpKind::Reabsorb => reabsorb::draw(handle, run, &edges).await,
         OpKind::DedupeEntities => dedupe::draw(handle, run, settings, &edges).await,
-        _ => gc::draw(handle, run, settings).await,
+        _ => gc::draw(handle, run, settings, &edges).await,
     };
     match drawn {
         Err(NotDrawn::Skipped(reason)) => Ok(Drawn::skipped(kind, reason, None)),

@@ -42,17 +42,19 @@ impl Export {
         let store = graph.store.open(config).await?;
         let namespace = store.resolve_namespace(graph.namespace).await?;
         let with_embeddings = !graph.without_embeddings;
+        let beside = wiring::graph(&wiring::store_config(config, graph.store.name()))?;
         let lines = if let Some(path) = &graph.out {
             refuse_store(path, wiring::store_file(config, graph.store.name()).as_deref())?;
             let mut draft = Draft::of(path)?;
             let out = Out { to: &mut draft.file, path };
-            let lines = transfer::export::export(store.as_ref(), namespace.id, with_embeddings, out).await?;
+            let lines =
+                transfer::export::export(store.as_ref(), beside.as_deref(), namespace.id, with_embeddings, out).await?;
             draft.keep()?;
             lines
         } else {
             let mut out = BufWriter::new(std::io::stdout());
             let out = Out { to: &mut out, path: Path::new("the standard output") };
-            transfer::export::export(store.as_ref(), namespace.id, with_embeddings, out).await?
+            transfer::export::export(store.as_ref(), beside.as_deref(), namespace.id, with_embeddings, out).await?
         };
         term::note(&format!("exported {lines} lines"));
         Ok(Exit::Done)

@@ -248,3 +248,34 @@ async fn nothing_of_memories_stands_in_the_history_of_a_mirrored_run() {
         assert!(!text.contains(&word));
     }
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn references_of_edges_that_only_the_graph_has_are_dropped_where_they_are_dead_and_come_back() {
+    let mut world = World::new(40);
+    let live = world.chunks[0]["id"].clone();
+    for edge in &mut world.relationships {
+        edge["source_chunk_ids"] = json!([live, Uuid::from_u128(7)]);
+    }
+    let lab = GraphLab::with(&world.lines()).await;
+    let before = lab.held().await;
+    let report = lab.dream(&["--mode", "apply", "--ops", "vectorcypher_source_chunk_ids_gc", "--force-liveness"]);
+    assert!(count(&report, "applied") >= 40, "{report:#}");
+    let references = "MATCH (:Entity {namespace_id: $ns})-[r]->() RETURN [toString(size(r.source_chunk_ids))] AS row";
+    assert!(lab.rows(references).await.iter().all(|row| row[0] == "1"), "what lives stays");
+    lab.is_clean("after the run");
+    lab.lab.program.run(&["undo", "--run", &run_id(&report)]).expect(0);
+    assert_eq!(lab.held().await, before);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_export_gives_back_the_edges_that_only_the_graph_has() {
+    let lab = GraphLab::with(&World::new(30).lines()).await;
+    let namespace = lab.namespace.to_string();
+    let export = lab.lab.program.content(crate::lab::STORE, &namespace);
+    let edges = |text: &str| text.lines().filter(|line| line.contains("\"kind\":\"relationship\"")).count();
+    assert_eq!(edges(&export), 30);
+    let other = GraphLab::with(&export).await;
+    let again = other.lab.program.content(crate::lab::STORE, &other.namespace.to_string());
+    assert_eq!(edges(&again), 30);
+    other.is_clean("after the import of an export");
+}

@@ -29,6 +29,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use dream_core::change::Row;
 use dream_core::id::NamespaceId;
+use dream_ports::content::VisitRow;
 use dream_ports::graph::{GraphCapabilities, Stray, VisitEdge, VisitEdgeReferences, VisitNode};
 use dream_ports::{Graph, GraphError, GraphTx};
 use tokio::sync::OnceCell;
@@ -118,6 +119,10 @@ impl Graph for NeoGraph {
 
     async fn references(&self, namespace: NamespaceId, visit: VisitEdgeReferences<'_>) -> Result<(), GraphError> {
         stream::references(self.session(stream::REFERENCES).await?, namespace, visit).await
+    }
+
+    async fn edge_rows(&self, namespace: NamespaceId, visit: VisitRow<'_>) -> Result<(), GraphError> {
+        stream::edge_rows(self.session(stream::EDGES).await?, namespace, visit).await
     }
 
     async fn strays(&self, namespace: NamespaceId, limit: u32) -> Result<Vec<Stray>, GraphError> {

@@ -67,7 +67,7 @@ async fn edges(tx: &mut NeoTx, statement: Query, rows: &mut GraphRows) -> Result
 }
 
 /// An edge; none where an id is no UUID.
-fn edge(row: &Row) -> Result<Option<GraphEdge>, GraphError> {
+pub(crate) fn edge(row: &Row) -> Result<Option<GraphEdge>, GraphError> {
     let properties = properties(row)?;
     let id = |column| Ok(bolt::property(&answer(OPERATION, row, column)?).as_ref().and_then(cells::id));
     let (Some(id), Some(source), Some(target)) =

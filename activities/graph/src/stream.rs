@@ -10,13 +10,14 @@ use dream_core::change::{Column, Value};
 use dream_core::clock::Moment;
 use dream_core::id::NamespaceId;
 use dream_ports::GraphError;
+use dream_ports::content::VisitRow;
 use dream_ports::graph::{EdgeReferences, EdgeView, NodeView, Stray, VisitEdge, VisitEdgeReferences, VisitNode};
 use neo4rs::{Query, Row};
 use uuid::Uuid;
 
 use crate::session::{Session, answer, unreadable};
 use crate::tx::statement;
-use crate::{bolt, cells, cypher};
+use crate::{bolt, cells, cypher, load};
 
 pub(crate) const PROBE: &str = "answer";
 pub(crate) const HAS_EDGES: &str = "look for edges";
@@ -58,6 +59,15 @@ pub(crate) async fn edges(session: Session, namespace: NamespaceId, visit: Visit
         let label: &str = row.get("label").map_err(|_| unreadable(EDGES))?;
         let is_live = is_live(EDGES, row, ("edge", id), "valid_until", now)?;
         visit(EdgeView { id, source, target, label, is_live });
+        Ok(true)
+    })
+    .await
+}
+
+pub(crate) async fn edge_rows(session: Session, namespace: NamespaceId, visit: VisitRow<'_>) -> Result<(), GraphError> {
+    each(session, EDGES, statement(cypher!("edges_export"), namespace), |row, _now| {
+        let Some(edge) = load::edge(row)? else { return Ok(false) };
+        visit(edge.row);
         Ok(true)
     })
     .await

@@ -4,10 +4,13 @@
 //! graph has seen of the namespace: a drainer that was given up for dead writes nothing when it wakes.
 
 use async_trait::async_trait;
+use dream_core::change::Row;
 use dream_core::id::NamespaceId;
 use dream_core::mirror::{GraphNeeds, GraphRows, GraphWrites};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
+
+use crate::content::VisitRow;
 
 /// What a graph database could not do. As with a store, no value of a row is ever named.
 #[derive(Debug, thiserror::Error)]
@@ -157,6 +160,9 @@ pub trait Graph: Send + Sync {
     /// Streams the edges of a namespace that have references, unordered.
     async fn references(&self, namespace: NamespaceId, visit: VisitEdgeReferences<'_>) -> Result<(), GraphError>;
 
+    /// Streams the edges of a namespace with all that a table would hold of them, ended ones included, for export.
+    async fn edge_rows(&self, namespace: NamespaceId, visit: VisitRow<'_>) -> Result<(), GraphError>;
+
     /// Retired nodes that live edges hang on, at most `limit`.
     async fn strays(&self, namespace: NamespaceId, limit: u32) -> Result<Vec<Stray>, GraphError>;
 
@@ -165,15 +171,11 @@ pub trait Graph: Send + Sync {
     async fn begin(&self, namespace: NamespaceId, epoch: i64) -> Result<Box<dyn GraphTx>, GraphError>;
 
     /// Writes nodes as import has them: merged by id, properties set. Rows are of the table of entities.
-    async fn import_nodes(&self, namespace: NamespaceId, rows: &[dream_core::change::Row]) -> Result<(), GraphError>;
+    async fn import_nodes(&self, namespace: NamespaceId, rows: &[Row]) -> Result<(), GraphError>;
 
     /// Writes edges as import has them: merged by ends, label and id. Rows are of the table of relationships. Answers the
     /// ids of those of which an end is missing.
-    async fn import_edges(
-        &self,
-        namespace: NamespaceId,
-        rows: &[dream_core::change::Row],
-    ) -> Result<Vec<Uuid>, GraphError>;
+    async fn import_edges(&self, namespace: NamespaceId, rows: &[Row]) -> Result<Vec<Uuid>, GraphError>;
 }
 
 /// One transaction of a drainer. Dropping it gives it up.

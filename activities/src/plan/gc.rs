@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use dream_core::op::{Decision, Intent, OpKind, Reason};
 use dream_core::realm::graph::references::{GcPlanner, ReferenceRow};
 use dream_core::realm::graph::scope::RowFacts;
+use dream_ports::content::ReferenceView;
 use dream_ports::run::RunRecord;
 use serde_json::json;
 use uuid::Uuid;
@@ -12,10 +13,16 @@ use uuid::Uuid;
 use super::{Drawn, NotDrawn};
 use crate::audit::scope_of;
 use crate::begin::{RunSettings, input_of};
+use crate::edges::Edges;
 use crate::failure::ResultExt;
 use crate::world::StoreHandle;
 
-pub(super) async fn draw(handle: &StoreHandle, run: &RunRecord, settings: &RunSettings) -> Result<Drawn, NotDrawn> {
+pub(super) async fn draw(
+    handle: &StoreHandle,
+    run: &RunRecord,
+    settings: &RunSettings,
+    edges: &Edges<'_>,
+) -> Result<Drawn, NotDrawn> {
     let scope = scope_of(run)?;
     let mut survivors: BTreeMap<Uuid, Uuid> = BTreeMap::new();
     for planner in [OpKind::Reabsorb, OpKind::DedupeEntities] {
@@ -33,24 +40,23 @@ pub(super) async fn draw(handle: &StoreHandle, run: &RunRecord, settings: &RunSe
     }
     let mut planner = GcPlanner::new(survivors);
     let mut snapshot = handle.store.snapshot(run.namespace).await.or_fail()?;
-    snapshot
-        .references(&mut |row| {
-            let ends = row.ends.map(|(source, target)| [source, target]);
-            let entities = ends.as_ref().map_or(std::slice::from_ref(&row.row.id), |ends| ends.as_slice());
-            planner.feed(ReferenceRow {
-                row: row.row,
-                is_live: row.is_live,
-                in_scope: scope.admits(RowFacts {
-                    entities,
-                    documents: row.source_document_ids,
-                    updated_at: row.updated_at,
-                }),
-                references: row.references,
-                dead: row.dead,
-            });
-        })
-        .await
-        .or_fail()?;
+    let feed: &mut (dyn for<'r> FnMut(ReferenceView<'r>, bool) + Send) = &mut |row, is_in_graph| {
+        let ends = row.ends.map(|(source, target)| [source, target]);
+        let entities = ends.as_ref().map_or(std::slice::from_ref(&row.row.id), |ends| ends.as_slice());
+        let facts = RowFacts { entities, documents: row.source_document_ids, updated_at: row.updated_at };
+        let reference = ReferenceRow {
+            row: row.row,
+            is_live: row.is_live,
+            in_scope: scope.admits(facts),
+            references: row.references,
+            dead: row.dead,
+        };
+        match row.ends.filter(|_| is_in_graph) {
+            Some(ends) => planner.feed_edge_in_graph(reference, ends),
+            None => planner.feed(reference),
+        }
+    };
+    edges.references(snapshot.as_mut(), run.namespace, feed).await??;
     drop(snapshot);
     let plan = planner.finish(settings.settings.source_chunk_ids_gc_min_dead);
     if plan.is_suspicious() && !input_of(run)?.force_liveness {

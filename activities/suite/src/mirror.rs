@@ -182,7 +182,7 @@ pub async fn rows_come_in_the_order_of_their_ops(kit: &dyn WorldKit) {
     let expected = [(ops[0], apply), (ops[1], apply), (ops[2], apply), (ops[2], undo), (ops[1], undo), (ops[0], undo)];
     assert_eq!(listed, expected);
     assert!(rows.is_sorted_by_key(|row| row.id));
-    let Verb::DropReferences { row, chunks } = &rows[0].verbs[0] else { panic!("{:?}", rows[0]) };
+    let Verb::DropReferences { row, chunks, .. } = &rows[0].verbs[0] else { panic!("{:?}", rows[0]) };
     assert!(chunks.len() == 1 && chunks.iter().all(|gone| [1, 2, 3].map(chunk).contains(gone)), "{row:?}");
     assert_eq!(rows[3].verbs, [Verb::TakeBack { overwrite: true }]);
     let fresh = (rows[0].run, rows[0].state, rows[0].attempts, rows[0].next_at, rows[0].batch);

@@ -174,6 +174,9 @@ impl Group<'_> {
         if pairs.is_some_and(|pairs| !apart.is_disjoint(&pairs)) {
             return settled(OpState::Skipped, Reason::VerdictKeepApart);
         }
+        if let Some(result) = in_graph(op, rows) {
+            return result;
+        }
         let mut editor = rows.edit();
         let applied = match self.run(op, &mut editor) {
             Ok(Ok(applied)) => applied,
@@ -243,6 +246,7 @@ impl Group<'_> {
                 let gone = ended(Column::ValidUntil) || ended(Column::ValidTo) || ended(Column::InvalidatedAt);
                 gone.then_some(Reason::RowRetired)
             }
+            Premise::EdgeInGraph { .. } => None,
             Premise::Alias { absorbed, keep: _ } => {
                 let alias = rows.get(RowKey { table: Table::Aliases, id: *absorbed });
                 alias.is_none().then_some(Reason::AliasGone)
@@ -263,10 +267,41 @@ fn premise_needs(premise: &Premise, needs: &mut Needs) {
         Premise::RowLive { row } => {
             needs.rows.insert(*row);
         }
+        Premise::EdgeInGraph { .. } => {}
         Premise::Alias { absorbed, .. } => {
             needs.rows.insert(RowKey { table: Table::Aliases, id: *absorbed });
         }
     }
+}
+
+/// What becomes of an op on an edge that the graph database alone has: the tables say which of its references are dead
+/// still, and the graph is told; there is no row to change. None if the op is of another kind, or the tables have it now.
+fn in_graph(op: &Op, rows: &Rows) -> Option<OpResult> {
+    let Intent::DropReferences { row, chunks } = &op.draft.intent else { return None };
+    let ends = op.draft.premises.iter().find_map(|premise| match premise {
+        Premise::EdgeInGraph { ends } => Some(ends),
+        _ => None,
+    })?;
+    if rows.get(*row).is_some() {
+        return None;
+    }
+    let dead: Vec<uuid::Uuid> = chunks.iter().filter(|chunk| !rows.chunk_is_live(**chunk)).copied().collect();
+    let is_done = !dead.is_empty();
+    let references_removed = u32::try_from(dead.len()).unwrap_or(u32::MAX);
+    Some(OpResult {
+        seq: op.seq,
+        op: op.id,
+        state: if is_done { OpState::Applied } else { OpState::Noop },
+        reason: None,
+        numbers: EffectNumbers { references_removed, ..EffectNumbers::default() },
+        undo: is_done.then(|| UndoRecord { changes: Vec::new() }),
+        verbs: if is_done {
+            vec![Verb::DropReferences { row: *row, chunks: dead, ends: ends.clone() }]
+        } else {
+            Vec::new()
+        },
+        verdicts: Vec::new(),
+    })
 }
 
 fn result_of(op: &Op, changes: &[RowChange], applied: Applied) -> OpResult {
@@ -328,7 +363,11 @@ impl Reversal<'_> {
             reason: None,
             numbers: EffectNumbers::default(),
             undo: None,
-            verbs: verbs_of_undo(&self.op.draft.intent, &changes, on_changed == crate::undo::OnChanged::Overwrite),
+            verbs: verbs_of_undo(
+                &self.op.draft.intent,
+                !changes.is_empty() || self.record.changes.is_empty(),
+                on_changed == crate::undo::OnChanged::Overwrite,
+            ),
             verdicts,
         };
         Ok((result, changed))

@@ -55,6 +55,9 @@ pub enum Verb {
         row: RowKey,
         /// The chunks that are gone.
         chunks: Vec<Uuid>,
+        /// Where an edge may run that the tables do not know.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        ends: Vec<(Uuid, Uuid)>,
     },
     /// The op is taken back, by what the store kept of the graph when it was told.
     TakeBack {
@@ -121,18 +124,18 @@ pub fn verbs(intent: &Intent, numbers: &EffectNumbers, changes: &[RowChange]) ->
     }
 }
 
-/// What the graph must know of an op that was taken back.
-pub fn verbs_of_undo(intent: &Intent, changes: &[RowChange], overwrite: bool) -> Vec<Verb> {
+/// What the graph must know of an op that was taken back, if that changed anything.
+pub fn verbs_of_undo(intent: &Intent, is_changed: bool, overwrite: bool) -> Vec<Verb> {
     let is_mirrored = match intent {
         Intent::MergeEntities { .. } | Intent::Reabsorb { .. } | Intent::DropReferences { .. } => true,
         Intent::Centroid { .. } | Intent::Observe { .. } => false,
     };
-    if is_mirrored && !changes.is_empty() { vec![Verb::TakeBack { overwrite }] } else { Vec::new() }
+    if is_mirrored && is_changed { vec![Verb::TakeBack { overwrite }] } else { Vec::new() }
 }
 
 fn dropped(row: RowKey, change: &RowChange) -> Option<Verb> {
     let cell = change.columns.iter().find(|cell| cell.column == Column::SourceChunkIds)?;
     let kept = cell.after.ids();
     let chunks = cell.before.value.ids().iter().filter(|chunk| !kept.contains(chunk)).copied().collect();
-    Some(Verb::DropReferences { row, chunks })
+    Some(Verb::DropReferences { row, chunks, ends: Vec::new() })
 }

@@ -302,6 +302,11 @@ pub enum Premise {
         /// Which one.
         row: RowKey,
     },
+    /// The row is an edge that the graph database alone has. Whether it still has it shows when it is told.
+    EdgeInGraph {
+        /// Where it runs: as it was read, and as merges of the same run may lead it.
+        ends: Vec<(Uuid, Uuid)>,
+    },
     /// The alias still says that this entity was absorbed by that one.
     Alias {
         /// The absorbed entity.

@@ -46,8 +46,9 @@ impl GraphNeeds {
             Verb::DropReferences { row, .. } if row.table == Table::Entities => {
                 self.nodes.insert(row.id);
             }
-            Verb::DropReferences { row, .. } => {
+            Verb::DropReferences { row, ends, .. } => {
                 self.edges.insert(row.id);
+                self.edges_between.extend(ends);
             }
             Verb::TakeBack { .. } => self.of_record(applied),
         }

@@ -132,7 +132,7 @@ fn carry_out(editor: &mut Editor<'_>, telling: &Telling<'_>, verb: &Verb) -> Res
             take_over(editor, telling.at, telling.op, *keep, &present, &mentions)?;
             Ok(present.is_empty())
         }
-        Verb::DropReferences { row, chunks } => {
+        Verb::DropReferences { row, chunks, .. } => {
             let current = editor.rows().get(*row).ok_or(NotLoaded(*row))?.get(Column::SourceChunkIds).ids().to_vec();
             let kept: Vec<Uuid> = current.iter().filter(|chunk| !chunks.contains(chunk)).copied().collect();
             if kept.len() < current.len() {

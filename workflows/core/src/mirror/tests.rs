@@ -231,7 +231,7 @@ fn a_node_that_had_ended_already_gives_no_mentions_twice() {
 fn references_go_from_nodes_and_edges_and_come_back() {
     let mut graph = small();
     let row = RowKey::relationship(id(10));
-    let verbs = vec![Verb::DropReferences { row, chunks: vec![id(1_010)] }];
+    let verbs = vec![Verb::DropReferences { row, chunks: vec![id(1_010)], ends: vec![(id(2), id(3))] }];
     let told = graph.tell(&BTreeMap::new(), &[(op(1), verbs)]);
     assert!(graph.edges[&id(10)].row.get(Column::SourceChunkIds).ids().is_empty());
     graph.tell(&kept(&told), &[(op(1), back())]);

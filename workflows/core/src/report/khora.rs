@@ -201,7 +201,11 @@ pub(super) fn threshold(op: &OpFacts, settings: &Settings, lens: &Lens<'_>) -> O
     }
     let premise = op.op.draft.premises.iter().find_map(|premise| match premise {
         Premise::Cosine { score_min, .. } => Some(unit(*score_min)),
-        Premise::Entity { .. } | Premise::EntityNamed { .. } | Premise::RowLive { .. } | Premise::Alias { .. } => None,
+        Premise::Entity { .. }
+        | Premise::EntityNamed { .. }
+        | Premise::RowLive { .. }
+        | Premise::EdgeInGraph { .. }
+        | Premise::Alias { .. } => None,
     });
     premise.or_else(|| type_threshold(settings, lens.raw_type(*op.entities().first()?)))
 }

@@ -125,6 +125,7 @@ struct Pending {
     references: u32,
     dead: Vec<Uuid>,
     in_scope: bool,
+    ends_in_graph: Option<Vec<(Uuid, Uuid)>>,
 }
 
 /// What the gc planner drew up.
@@ -150,6 +151,17 @@ impl GcPlanner {
     /// the survivor.
     pub fn new(survivors: BTreeMap<Uuid, Uuid>) -> Self {
         Self { kept: survivors.values().copied().collect(), survivors, ..Self::default() }
+    }
+
+    /// Takes an edge that the graph database alone has.
+    pub fn feed_edge_in_graph(&mut self, row: ReferenceRow<'_>, ends: (Uuid, Uuid)) {
+        let key = row.row;
+        self.feed(row);
+        let way = |end: Uuid| std::iter::once(end).chain(self.survivors.get(&end).copied());
+        let ends = way(ends.0).flat_map(|source| way(ends.1).map(move |target| (source, target))).collect();
+        if let Some(pending) = self.rows.get_mut(&key) {
+            pending.ends_in_graph = Some(ends);
+        }
     }
 
     /// Takes a row.
@@ -185,7 +197,10 @@ impl GcPlanner {
                 decision: Decision::Planned,
                 rule: "dead_references".to_owned(),
                 intent: Intent::DropReferences { row, chunks: pending.dead },
-                premises: vec![Premise::RowLive { row }],
+                premises: vec![match pending.ends_in_graph {
+                    Some(ends) => Premise::EdgeInGraph { ends },
+                    None => Premise::RowLive { row },
+                }],
                 depends_on: Vec::new(),
                 evidence: Evidence::Drop(DropEvidence { references: pending.references, dead }),
             });
