@@ -187,6 +187,7 @@ impl Importer<'_> {
     }
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "it is handed to map_err")]
 fn of_graph(error: GraphError) -> Fault {
     let code = if error.is_transient() { Code::GraphUnavailable } else { Code::StoreRefused };
     Fault::new(code, error.to_string())

@@ -139,14 +139,14 @@ async fn a_graph_that_is_killed_frozen_and_restarted_while_a_run_applies_ends_li
 }
 
 /// Labs that are disturbed at once; each waits most of its time for a silent drainer to be given up.
-const AT_ONCE: u64 = 5;
+const AT_ONCE: usize = 5;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 6)]
 async fn a_process_that_is_killed_while_it_tells_the_graph_loses_and_doubles_nothing() {
     let rounds = if std::env::var("DREAM_TEST_PROFILE").is_ok_and(|profile| profile == "long") { 200 } else { 20 };
     let mut disturbed = 0;
-    for seed in (0..rounds).step_by(AT_ONCE as usize) {
-        let some: Vec<_> = (seed..rounds.min(seed + AT_ONCE)).map(|seed| tokio::spawn(killed(seed))).collect();
+    for some in (0..rounds).collect::<Vec<u64>>().chunks(AT_ONCE) {
+        let some: Vec<_> = some.iter().map(|seed| tokio::spawn(killed(*seed))).collect();
         for round in some {
             disturbed += u64::from(round.await.unwrap());
         }
