@@ -73,7 +73,8 @@ impl Left {
         let table = SCHEMA.split("CREATE TABLE khora_dream_runs").nth(1).unwrap().split_once(';').unwrap().0;
         let entry = json!([self.entry()]);
         let statements = format!(
-            "create table if not exists khora_dream_runs {table};
+            "create table khora_dream_runs {table};
+             alter table khora_dream_runs add primary key (run_id);
              update entities set valid_until = '2026-03-01T03:04:05.000001Z' where id = '{}';
              insert into khora_dream_runs (run_id, namespace_id, trigger, mode, state, started_at, heartbeat_at,
                                            graph_mirror_pending)
