@@ -168,7 +168,7 @@ pub async fn what_was_told_of_khoras_runs_goes_when_it_is_old(kit: &dyn WorldKit
 
     let fence = store.begin_drain(scene.namespace.id, "drainer").await.unwrap().unwrap();
     let rows = outbox(&scene).await;
-    let kept: Vec<KeptRow> = rows.iter().map(|row| kept(row)).collect();
+    let kept: Vec<KeptRow> = rows.iter().map(kept).collect();
     store.keep_batch(&fence, op(0), &kept).await.unwrap();
     assert_eq!(
         (kit.count("touched").await, kit.count("graph_record").await),
