@@ -77,6 +77,10 @@ pub async fn drain(world: &World, handle: &StoreHandle, namespace: NamespaceId) 
     let mut done = Mirrored::default();
     let store = handle.store.as_ref();
     let Some(graph) = handle.graph.as_deref() else { return Ok(done) };
+    // What Khora left stays where it is then, and what is in the queue is told all the same.
+    if let Err(failure) = adopt(store, namespace).await {
+        tracing::warn!("what Khora left in namespace {namespace} was not taken over: {failure}");
+    }
     if waiting(store, namespace, 1).await?.is_empty() {
         return Ok(done);
     }
@@ -103,6 +107,18 @@ pub async fn drain(world: &World, handle: &StoreHandle, namespace: NamespaceId) 
     done.is_more = done.is_more && done.left > 0;
     observe::mirrored(&done);
     Ok(done)
+}
+
+/// Takes over what Khora left for the graph: it is owed like everything else, and nothing is planned on what it names before.
+pub(crate) async fn adopt(store: &dyn Store, namespace: NamespaceId) -> Result<(), Failure> {
+    let adopted = store.adopt(namespace).await.or_fail()?;
+    if adopted.entries > 0 {
+        tracing::info!(entries = adopted.entries, "took over what Khora left for the graph of namespace {namespace}");
+    }
+    for run in adopted.unreadable {
+        tracing::warn!(run.id = %run, "what run {run} of Khora left for the graph cannot be read, and stays where it is");
+    }
+    Ok(())
 }
 
 async fn waiting(store: &dyn Store, namespace: NamespaceId, limit: u32) -> Result<Vec<OutboxRow>, Failure> {

@@ -10,7 +10,7 @@ use dream_ports::mirror::Owing;
 use dream_workflows::contract::Reconciled;
 
 use crate::failure::ResultExt;
-use crate::mirror::drain;
+use crate::mirror::{adopt, drain};
 use crate::world::{StoreHandle, World};
 
 /// How long one activity reconciles; what is left then is the next one's.
@@ -37,6 +37,10 @@ pub async fn reconcile(world: &World) -> Result<Reconciled, Failure> {
 }
 
 async fn of_store(world: &World, handle: &StoreHandle, began: Instant, done: &mut Reconciled) -> Result<(), Failure> {
+    if let Err(failure) = adopt_all(world, handle, began, done).await {
+        tracing::warn!("what Khora left was not looked for: {failure}");
+        done.reasons.insert(failure.code.name().to_owned());
+    }
     let mut after: Option<NamespaceId> = None;
     loop {
         let page: Vec<Owing> = handle.store.owing(after, NAMESPACES_PER_PAGE).await.or_fail()?;
@@ -64,6 +68,27 @@ async fn of_store(world: &World, handle: &StoreHandle, began: Instant, done: &mu
                     done.parked += owing.parked;
                     done.reasons.insert(failure.code.name().to_owned());
                 }
+            }
+        }
+    }
+}
+
+/// Takes over what Khora left in any namespace, so that it is owed like everything else.
+async fn adopt_all(world: &World, handle: &StoreHandle, began: Instant, done: &mut Reconciled) -> Result<(), Failure> {
+    let mut after: Option<NamespaceId> = None;
+    loop {
+        let page = handle.store.adoptable(after, NAMESPACES_PER_PAGE).await.or_fail()?;
+        let Some(last) = page.last() else { return Ok(()) };
+        after = Some(*last);
+        for namespace in page {
+            // What waits for the graph already is older; the rest is the next one's.
+            if began.elapsed() >= RECONCILE_TIME_MAX || world.stopping.is_cancelled() {
+                done.is_more = true;
+                return Ok(());
+            }
+            if let Err(failure) = adopt(handle.store.as_ref(), namespace).await {
+                tracing::warn!("what Khora left in namespace {namespace} was not taken over: {failure}");
+                done.reasons.insert(failure.code.name().to_owned());
             }
         }
     }

@@ -10,6 +10,7 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod adopt;
 mod canary;
 mod engine;
 mod graph;

@@ -129,6 +129,15 @@ pub struct Owing {
     pub next_at: Option<Moment>,
 }
 
+/// What was taken over of what Khora left for the graph.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Adopted {
+    /// Entries that are in the outbox now.
+    pub entries: u64,
+    /// Runs of Khora's that hold something which cannot be read, and stays there.
+    pub unreadable: Vec<RunId>,
+}
+
 /// Which rows to list.
 #[derive(Clone, Debug, Default)]
 pub struct OutboxFilter {
@@ -194,6 +203,13 @@ pub trait MirrorStore: Send + Sync {
         reason: &str,
         next_at: Option<Moment>,
     ) -> Result<(), StoreError>;
+
+    /// Takes what Khora left in its own run table over into the outbox, in one transaction, and clears it there as Khora does.
+    /// Nothing is taken while Khora dreams over the namespace, and nothing where Khora has no run table.
+    async fn adopt(&self, namespace: NamespaceId) -> Result<Adopted, StoreError>;
+
+    /// Namespaces for which Khora left something, by namespace, behind `after`. It may be nothing that can be taken over.
+    async fn adoptable(&self, after: Option<NamespaceId>, limit: u32) -> Result<Vec<NamespaceId>, StoreError>;
 
     /// What one namespace owes; none if nothing.
     async fn owing_of(&self, namespace: NamespaceId) -> Result<Option<Owing>, StoreError>;

@@ -9,6 +9,7 @@
 
 #![forbid(unsafe_code)]
 
+mod adopt;
 mod batches;
 mod columns;
 mod drainers;

@@ -1,7 +1,7 @@
 //! The outbox: what the graph must still be told, and what it held before it was told.
 //!
-//! **Invariant:** reading changes nothing and locks nothing; whatever writes is in `drainers.rs` and `batches.rs`, except
-//! what a person says of rows that were set aside.
+//! **Invariant:** reading changes nothing and locks nothing; whatever writes is in `adopt.rs`, `drainers.rs` and
+//! `batches.rs`, except what a person says of rows that were set aside.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use dream_core::change::{Row, RowKey, Table};
 use dream_core::clock::Moment;
 use dream_core::id::{NamespaceId, OpId, RunId};
 use dream_core::mirror::{GraphRecord, Verb};
-use dream_ports::mirror::{DrainFence, KeptRow, OutboxFilter, OutboxRow, OutboxState, Owing};
+use dream_ports::mirror::{Adopted, DrainFence, KeptRow, OutboxFilter, OutboxRow, OutboxState, Owing};
 use dream_ports::{MirrorStore, StoreError};
 use sqlx::postgres::PgRow;
 use uuid::Uuid;
@@ -150,6 +150,14 @@ impl MirrorStore for PgStore {
         next_at: Option<Moment>,
     ) -> Result<(), StoreError> {
         self.defer(fence, rows, reason, next_at).await
+    }
+
+    async fn adopt(&self, namespace: NamespaceId) -> Result<Adopted, StoreError> {
+        self.take_over(namespace).await
+    }
+
+    async fn adoptable(&self, after: Option<NamespaceId>, limit: u32) -> Result<Vec<NamespaceId>, StoreError> {
+        self.left_by_khora(after, limit).await
     }
 
     async fn owing(&self, after: Option<NamespaceId>, limit: u32) -> Result<Vec<Owing>, StoreError> {

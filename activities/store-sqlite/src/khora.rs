@@ -1,7 +1,7 @@
 //! Khora's own run table, kept true where it exists, for whoever looks for dreams there.
 //!
-//! **Invariant:** rows carry the stable id and Khora's own words only; `graph_mirror_pending` stays null, because Khora carries
-//! out what it finds there.
+//! **Invariant:** rows carry the stable id and Khora's own words only; `graph_mirror_pending` of our runs stays null, because
+//! Khora carries out what it finds there. What Khora's own runs left there is taken over in `adopt.rs`.
 
 use dream_core::clock::Moment;
 use dream_core::id::RunId;

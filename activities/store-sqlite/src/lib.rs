@@ -8,6 +8,7 @@
 
 #![forbid(unsafe_code)]
 
+mod adopt;
 mod batches;
 mod drainers;
 mod encode;

@@ -10,6 +10,7 @@
 #![expect(missing_docs, reason = "the name of a behaviour is its sentence")]
 
 pub mod actor;
+pub mod adopt;
 pub mod begin;
 pub mod canary;
 pub mod groups;
@@ -169,6 +170,12 @@ macro_rules! for_each_behaviour {
                 content_is_read_as_it_stands
                 swept_runs_take_what_the_graph_held_along
                 a_run_that_owes_the_graph_is_not_swept
+            }
+            adopt {
+                what_khora_left_is_taken_over_once
+                what_cannot_be_taken_over_stays_with_khora
+                our_own_runs_leave_nothing_for_khora
+                what_was_told_of_khoras_runs_goes_when_it_is_old
             }
             canary {
                 unreadable_content_is_named_and_never_told

@@ -8,6 +8,7 @@
 //! **Invariant:** verbs hold ids and numbers, never memory text. A new op that the graph must know is a new verb here, with
 //! an arm in [`verbs`] and one in `tell.rs`.
 
+mod adopt;
 mod hold;
 mod rows;
 mod tell;
@@ -20,6 +21,7 @@ mod tests;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
+pub use adopt::{Adoption, Pending, pending};
 pub use hold::{Waiting, ready};
 pub use rows::{GraphEdge, GraphNeeds, GraphRows};
 pub use tell::{Answer, GraphRecord, RemovedEdge, Telling, Told, tell};
@@ -59,11 +61,33 @@ pub enum Verb {
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         ends: Vec<(Uuid, Uuid)>,
     },
+    /// What an op of Khora's did to its tables and not to the graph, in Khora's order: edges get other ends, edges end, nodes
+    /// end.
+    Adopted {
+        /// Nodes that end.
+        retire: Vec<Uuid>,
+        /// Edges that end.
+        invalidate: Vec<Uuid>,
+        /// Edges that get other ends.
+        rewrite: Vec<Rewrite>,
+    },
     /// The op is taken back, by what the store kept of the graph when it was told.
     TakeBack {
         /// Whether cells that were changed since are put back too.
         overwrite: bool,
     },
+}
+
+/// An edge that gets other ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Rewrite {
+    /// The edge.
+    pub relationship: Uuid,
+    /// Where it shall start.
+    pub source: Uuid,
+    /// Where it shall end.
+    pub target: Uuid,
 }
 
 /// Which way an op went.
@@ -105,6 +129,11 @@ impl Verb {
             Self::Merge { keep, absorbed } => absorbed.iter().copied().chain([*keep]).collect(),
             Self::Reabsorb { keep, absorbed, .. } => vec![*keep, *absorbed],
             Self::DropReferences { row, .. } => vec![row.id],
+            Self::Adopted { retire, invalidate, rewrite } => {
+                let rewritten =
+                    rewrite.iter().flat_map(|rewrite| [rewrite.relationship, rewrite.source, rewrite.target]);
+                retire.iter().chain(invalidate).copied().chain(rewritten).collect()
+            }
             Self::TakeBack { .. } => Vec::new(),
         }
     }

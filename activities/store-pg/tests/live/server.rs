@@ -122,6 +122,31 @@ async fn a_group_that_was_given_up_keeps_nobody_out() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nothing_that_khora_left_is_taken_over_while_it_dreams() {
+    let kit = khoras().await;
+    let (scene, _) = dreamt(&kit).await;
+    let entry =
+        format!(r#"[{{"op_seq": 0, "op_id": "x", "payload": {{"retire_entity_ids": ["{}"]}}}}]"#, Uuid::from_u128(1));
+    kit.execute(&format!(
+        "insert into khora_dream_runs (run_id, namespace_id, trigger, mode, state, started_at, heartbeat_at, \
+                                       graph_mirror_pending)
+         values (gen_random_uuid(), '{STABLE_ID}', 'manual', 'apply', 'applying', now(), now(), '{entry}')"
+    ))
+    .await;
+    let adopt = async || scene.store.adopt(scene.namespace.id).await.unwrap().entries;
+    let mut khora = stranger(&kit).await;
+    for key in DREAM_KEYS {
+        say(&mut khora, "begin").await;
+        say(&mut khora, &format!("select pg_advisory_xact_lock({key})")).await;
+        assert_eq!(adopt().await, 0, "{key}");
+        say(&mut khora, "rollback").await;
+    }
+    let adopted = futures::future::join_all((0..4).map(|_| adopt())).await;
+    assert_eq!(adopted.iter().sum::<u64>(), 1, "of many at once one takes it over: {adopted:?}");
+    kit.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_dream_of_khoras_by_either_id_makes_groups_yield() {
     let kit = own().await;
     let (scene, fence) = dreamt(&kit).await;

@@ -50,6 +50,17 @@ impl GraphNeeds {
                 self.edges.insert(row.id);
                 self.edges_between.extend(ends);
             }
+            Verb::Adopted { retire, invalidate, rewrite } => {
+                self.nodes.extend(retire);
+                self.edges_touching.extend(retire);
+                self.edges.extend(invalidate);
+                for rewrite in rewrite {
+                    self.nodes.extend([rewrite.source, rewrite.target]);
+                    self.edges.insert(rewrite.relationship);
+                    // Khora may have led it there before it broke off.
+                    self.edges_between.insert((rewrite.source, rewrite.target));
+                }
+            }
             Verb::TakeBack { .. } => self.of_record(applied),
         }
     }
@@ -74,6 +85,15 @@ impl GraphNeeds {
                 }
                 Verb::Reabsorb { keep, absorbed, .. } => {
                     leads.entry(*absorbed).or_default().insert(*keep);
+                }
+                Verb::Adopted { rewrite, .. } => {
+                    for rewrite in rewrite {
+                        let Some((source, target)) = rows.edges.get(&rewrite.relationship).map(GraphEdge::ends) else {
+                            continue;
+                        };
+                        leads.entry(source).or_default().insert(rewrite.source);
+                        leads.entry(target).or_default().insert(rewrite.target);
+                    }
                 }
                 Verb::DropReferences { .. } | Verb::TakeBack { .. } => {}
             }

@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use crate::change::{Column, Existence, RowChange, RowKey, Table, Value};
+use crate::change::{Column, Existence, Row, RowChange, RowKey, Table, Value};
 use crate::clock::Moment;
 use crate::id::OpId;
-use crate::mirror::{GraphRows, Verb};
+use crate::mirror::{GraphRows, Rewrite, Verb};
 use crate::realm::graph::merge::{is_live, mention_count, take_over};
 use crate::rows::{Editor, NotLoaded};
 use crate::undo::{OnChanged, UndoRecord};
@@ -140,12 +140,73 @@ fn carry_out(editor: &mut Editor<'_>, telling: &Telling<'_>, verb: &Verb) -> Res
             }
             Ok(false)
         }
+        Verb::Adopted { retire, invalidate, rewrite } => {
+            let mut missing = lead_over(editor, telling, rewrite)?;
+            missing |= end_edges(editor, telling, invalidate)?;
+            missing |= end_nodes(editor, telling, retire)?;
+            Ok(missing)
+        }
         Verb::TakeBack { overwrite } => take_back(editor, telling, *overwrite),
     }
 }
 
 fn present(editor: &Editor<'_>, nodes: &[Uuid]) -> Vec<Uuid> {
     nodes.iter().filter(|id| editor.rows().entity(**id).is_some()).copied().collect()
+}
+
+/// Gives edges other ends. As Khora does it, one that becomes parallel to another is led over all the same.
+fn lead_over(editor: &mut Editor<'_>, telling: &Telling<'_>, rewrite: &[Rewrite]) -> Result<bool, NotLoaded> {
+    let mut missing = false;
+    for Rewrite { relationship, source, target } in rewrite {
+        let key = RowKey::relationship(*relationship);
+        let ends = standing(editor, key)
+            .map(|edge| [Column::SourceEntityId, Column::TargetEntityId].map(|end| edge.get(end).id()));
+        // An edge needs both of its ends.
+        let (Some(ends), 2) = (ends, present(editor, &[*source, *target]).len()) else {
+            missing = true;
+            continue;
+        };
+        if ends != [Some(*source), Some(*target)] {
+            editor.set(key, Column::SourceEntityId, Value::Id(*source))?;
+            editor.set(key, Column::TargetEntityId, Value::Id(*target))?;
+            editor.set(key, Column::UpdatedAt, Value::Time(telling.at))?;
+        }
+    }
+    Ok(missing)
+}
+
+/// Ends edges. Khora would leave them there with an end of their validity; here they are kept whole in the record, as all
+/// edges that an op ends. One whose validity is over already is left alone.
+fn end_edges(editor: &mut Editor<'_>, telling: &Telling<'_>, edges: &[Uuid]) -> Result<bool, NotLoaded> {
+    let mut missing = false;
+    for key in edges.iter().copied().map(RowKey::relationship) {
+        match standing(editor, key).map(|edge| is_live(edge, telling.at)) {
+            Some(true) => {
+                editor.set(key, Column::InvalidatedAt, Value::Time(telling.at))?;
+                editor.set(key, Column::InvalidatedBy, Value::Id(telling.op.0))?;
+            }
+            Some(false) => {}
+            None => missing = true,
+        }
+    }
+    Ok(missing)
+}
+
+/// Ends nodes. As in Khora's tables, one that has an end keeps it.
+fn end_nodes(editor: &mut Editor<'_>, telling: &Telling<'_>, nodes: &[Uuid]) -> Result<bool, NotLoaded> {
+    let present = present(editor, nodes);
+    for key in present.iter().copied().map(RowKey::entity) {
+        if editor.rows().get(key).is_some_and(|node| node.get(Column::ValidUntil).is_null()) {
+            editor.set(key, Column::ValidUntil, Value::Time(telling.at))?;
+            editor.set(key, Column::UpdatedAt, Value::Time(telling.at))?;
+        }
+    }
+    Ok(present.len() < nodes.len())
+}
+
+/// An edge that no op has ended.
+fn standing<'a>(editor: &'a Editor<'_>, key: RowKey) -> Option<&'a Row> {
+    editor.rows().get(key).filter(|edge| edge.get(Column::InvalidatedAt).is_null())
 }
 
 /// Puts back what the op changed. Of what was never told, or was told in vain, nothing is to be put back.

@@ -261,6 +261,103 @@ fn a_row_that_is_set_aside_holds_back_what_builds_on_it_and_nothing_else() {
     assert_eq!(ready(&rows), [2, 4]);
 }
 
+/// What Khora leaves of a merge of 2 into 1 in the small graph.
+fn adopted() -> Vec<Verb> {
+    let rewrite = |relationship, source, target| Rewrite {
+        relationship: id(relationship),
+        source: id(source),
+        target: id(target),
+    };
+    vec![Verb::Adopted {
+        retire: vec![id(2)],
+        invalidate: vec![id(12)],
+        rewrite: vec![rewrite(10, 1, 3), rewrite(13, 4, 1)],
+    }]
+}
+
+#[test]
+fn what_khora_left_is_done_as_khora_does_it() {
+    let mut graph = small();
+    let told = graph.tell(&BTreeMap::new(), &[(op(1), adopted())]);
+    assert_eq!(told[0].answer, Answer::Done);
+    assert!(graph.is_live(1) && !graph.is_live(2));
+    assert_eq!(graph.nodes[&id(1)].get(Column::MentionCount), &Value::Int(2), "nothing is added to the survivor");
+    let ends: Vec<_> = graph.edges.iter().map(|(edge, row)| (*edge, row.ends())).collect();
+    let parallel = (id(1), id(3));
+    assert_eq!(ends, [(id(10), parallel), (id(11), parallel), (id(13), (id(4), id(1)))], "only the loop is gone");
+    assert_eq!((graph.stranded(), graph.versions.len()), (Vec::new(), 1));
+    let moved = [id(10), id(11)].map(|edge| graph.edges[&edge].row.get(Column::UpdatedAt).clone());
+    assert_eq!(moved, [Value::Time(AT), Value::Null]);
+
+    let after = graph.clone();
+    let again = graph.tell(&BTreeMap::new(), &[(op(2), adopted())]);
+    assert_eq!((again[0].answer, &graph), (Answer::Missing, &after), "the loop is not there any more");
+
+    let json = serde_json::to_string(&told[0].record).unwrap();
+    let record: GraphRecord = serde_json::from_str(&json).unwrap();
+    graph.tell(&BTreeMap::from([(op(1), record)]), &[(op(1), back())]);
+    assert_eq!(graph, small());
+}
+
+#[test]
+fn what_khora_had_done_before_it_broke_off_is_found_and_left() {
+    let mut whole = small();
+    whole.tell(&BTreeMap::new(), &[(op(1), adopted())]);
+    let mut half = small();
+    for (edge, source, target) in [(10, 1, 3), (13, 4, 1)] {
+        let row = &mut half.edges.get_mut(&id(edge)).unwrap().row;
+        row.put(Column::SourceEntityId, Value::Id(id(source)));
+        row.put(Column::TargetEntityId, Value::Id(id(target)));
+        row.put(Column::UpdatedAt, Value::Time(AT));
+    }
+    let over = Value::Time(Moment::from_micros(1));
+    half.edges.get_mut(&id(12)).unwrap().row.put(Column::ValidUntil, over.clone());
+    let told = half.tell(&BTreeMap::new(), &[(op(1), adopted())]);
+    assert_eq!(told[0].answer, Answer::Done);
+    assert_eq!(half.edges.remove(&id(12)).unwrap().row.get(Column::ValidUntil), &over, "it had ended already");
+    assert_eq!(half, whole);
+    assert_eq!(
+        half.tell(
+            &BTreeMap::new(),
+            &[(op(2), vec![Verb::Adopted { retire: vec![id(2)], invalidate: Vec::new(), rewrite: Vec::new() }])]
+        )[0]
+        .answer,
+        Answer::Already,
+        "a node that has an end keeps it"
+    );
+}
+
+#[test]
+fn of_what_khora_left_the_graph_may_lack_something() {
+    let mut graph = small();
+    let rewrite = |relationship, source, target| Rewrite { relationship: id(relationship), source, target };
+    let rewrite = vec![rewrite(10, id(1), id(99)), rewrite(98, id(1), id(3)), rewrite(13, id(4), id(1))];
+    let verb = Verb::Adopted { retire: vec![id(2), id(97)], invalidate: vec![id(96)], rewrite };
+    let told = graph.tell(&BTreeMap::new(), &[(op(1), vec![verb])]);
+    assert_eq!(told[0].answer, Answer::Missing);
+    assert_eq!(graph.edges[&id(10)].ends(), (id(2), id(3)), "an edge needs both of its ends");
+    assert_eq!(graph.edges[&id(13)].ends(), (id(4), id(1)));
+    assert!(!graph.is_live(2));
+    let none = Verb::Adopted { retire: vec![id(97)], invalidate: Vec::new(), rewrite: Vec::new() };
+    assert_eq!(graph.tell(&BTreeMap::new(), &[(op(2), vec![none])])[0].answer, Answer::Missing);
+}
+
+#[test]
+fn a_merge_behind_what_khora_left_sees_what_it_will_be_parallel_to() {
+    let world =
+        || Model::new((1..=4).map(|number| node(number, 1)), [edge(10, 2, 3, "KNOWS"), edge(11, 4, 3, "KNOWS")]);
+    let rewrite = vec![Rewrite { relationship: id(10), source: id(1), target: id(3) }];
+    let verb = Verb::Adopted { retire: vec![id(2)], invalidate: Vec::new(), rewrite };
+    let ops = [(op(1), vec![verb]), (op(2), merge(4, &[1]))];
+    let (mut together, mut alone) = (world(), world());
+    together.tell(&BTreeMap::new(), &ops);
+    for op in &ops {
+        alone.tell(&BTreeMap::new(), std::slice::from_ref(op));
+    }
+    assert_eq!(together, alone);
+    assert_eq!(together.edges.keys().copied().collect::<Vec<_>>(), [id(11)]);
+}
+
 prop_compose! {
     fn any_graph()(
         ended in prop::collection::vec(any::<bool>(), 6),

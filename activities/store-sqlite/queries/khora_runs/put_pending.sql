@@ -1,0 +1,2 @@
+-- queries/khora_runs/put_pending.sql
+update khora_dream_runs set graph_mirror_pending = ?2 where run_id = ?1
