@@ -28,6 +28,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use dream_core::change::Row;
+use dream_core::clock::Moment;
 use dream_core::id::NamespaceId;
 use dream_ports::graph::{GraphCapabilities, Stray, VisitEdge, VisitEdgeReferences, VisitNode};
 use dream_ports::{Graph, GraphError, GraphTx};
@@ -48,6 +49,11 @@ pub(crate) use cypher;
 /// Items that one statement is given: enough that round trips do not count, few enough that one statement stays well below
 /// the time and the memory that a server grants it.
 pub(crate) const BATCH: usize = 1_000;
+
+/// A moment as the graph holds the validity of a memory, for whoever measures beside this crate what its writes cost.
+pub fn validity(at: Moment) -> neo4rs::BoltType {
+    bolt::bolt(&cells::time(at))
+}
 
 /// A graph in a Neo4j or Memgraph database.
 pub struct NeoGraph {
