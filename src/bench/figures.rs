@@ -25,8 +25,9 @@ pub(super) const GROWTH_MAX: f64 = 12.0;
 /// Telling the graph, as a share of the speed of bare batches that write the same.
 pub(super) const MIRROR_SHARE_MIN: f64 = 0.5;
 
-/// Memory that it may take beside what the process holds already, in millions of bytes, however many rows wait.
-pub(super) const MIRROR_MEGABYTES_MAX: f64 = 100.0;
+/// Memory that it may take beside what the process holds already, in millions of bytes, however many rows wait:
+/// most of it are the pages that an embedded store keeps.
+pub(super) const MIRROR_MEGABYTES_MAX: f64 = 400.0;
 
 /// What a figure must be.
 #[derive(Clone, Copy, Debug, Serialize)]
