@@ -9,6 +9,7 @@
 //! A new figure is a call in [`measure`]; a limit is a constant in [`figures`].
 
 mod figures;
+mod graph;
 mod machine;
 mod pg;
 mod runs;
@@ -28,6 +29,7 @@ use crate::{engine, wiring};
 use figures::{
     APPLY_SHARE_MIN, Figure, Figures, GROWTH_MAX, Limit, PLAN_MEGABYTES_MAX, PLAN_RATIO_MAX, TEMPORAL_RATIO_MAX,
 };
+pub(crate) use graph::measure as measure_graph;
 pub(crate) use runs::plan_only;
 use runs::{Measured, configured, locally, on_temporal, plan_apart};
 use scratch::{BARE, BASE, Bare, Effects, PLAN, RUN, Scratch, TEMPORAL};

@@ -144,6 +144,19 @@ pub(crate) struct Config {
 /// The variable with the password of the graph database of the store in `DREAM_STORE`.
 const GRAPH_PASSWORD: &str = "DREAM_GRAPH_PASSWORD";
 
+impl StoreConfig {
+    /// A store beside which the graph database of the environment stands, if one does.
+    pub(crate) fn with_graph(url: &str, variable: impl Fn(&str) -> Option<String>) -> Self {
+        Self {
+            url: url.to_owned(),
+            graph_url: variable("DREAM_GRAPH"),
+            graph_user: variable("DREAM_GRAPH_USER"),
+            graph_password_env: variable(GRAPH_PASSWORD).map(|_| GRAPH_PASSWORD.to_owned()),
+            graph_database: variable("DREAM_GRAPH_DATABASE"),
+        }
+    }
+}
+
 /// Prefix of Khora's variables, which are ours for the graph realm.
 const KHORA_PREFIX: &str = "KHORA_DREAM_";
 
@@ -228,13 +241,7 @@ impl Config {
             self.reports = Sourced { value: reports.into(), origin };
         }
         if let Some(url) = environment.get("DREAM_STORE") {
-            let value = StoreConfig {
-                url: url.clone(),
-                graph_url: environment.get("DREAM_GRAPH").cloned(),
-                graph_user: environment.get("DREAM_GRAPH_USER").cloned(),
-                graph_password_env: environment.contains_key(GRAPH_PASSWORD).then(|| GRAPH_PASSWORD.to_owned()),
-                graph_database: environment.get("DREAM_GRAPH_DATABASE").cloned(),
-            };
+            let value = StoreConfig::with_graph(url, |name| environment.get(name).cloned());
             let origin = Origin::Environment("DREAM_STORE".to_owned());
             self.stores.insert("default".to_owned(), Sourced { value, origin });
         }

@@ -140,6 +140,20 @@ const GRAPH_SCHEMES: [&str; 6] = ["bolt", "bolt+s", "bolt+ssc", "neo4j", "neo4j+
 
 /// The graph database beside a store. Nothing is asked of it yet: one that is away stops no command that can do without.
 pub(crate) fn graph(store: &StoreConfig) -> Result<Option<Arc<dyn Graph>>, Fault> {
+    let Some(login) = graph_login(store)? else { return Ok(None) };
+    Ok(Some(Arc::new(NeoGraph::open(&login.url, &login.user, &login.password, login.database.as_deref()))))
+}
+
+/// How a graph database is reached.
+pub(crate) struct GraphLogin {
+    pub(crate) url: String,
+    pub(crate) user: String,
+    pub(crate) password: String,
+    pub(crate) database: Option<String>,
+}
+
+/// How the graph database beside a store is reached; none where there is none.
+pub(crate) fn graph_login(store: &StoreConfig) -> Result<Option<GraphLogin>, Fault> {
     let Some(url) = store.graph_url.as_deref().filter(|url| !url.trim().is_empty()) else { return Ok(None) };
     let address =
         url.split_once("://").filter(|(scheme, _)| GRAPH_SCHEMES.contains(scheme)).map(|(_, address)| address);
@@ -158,8 +172,8 @@ pub(crate) fn graph(store: &StoreConfig) -> Result<Option<Arc<dyn Graph>>, Fault
         })?,
         None => String::new(),
     };
-    let user = store.graph_user.as_deref().unwrap_or("neo4j");
-    Ok(Some(Arc::new(NeoGraph::open(url, user, &password, store.graph_database.as_deref()))))
+    let user = store.graph_user.as_deref().unwrap_or("neo4j").to_owned();
+    Ok(Some(GraphLogin { url: url.to_owned(), user, password, database: store.graph_database.clone() }))
 }
 
 /// What `--store` has to say for a command to reach the same store: a name, or a path; an address, which may hold a

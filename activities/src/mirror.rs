@@ -33,10 +33,11 @@ const DRAIN_TIME_MAX: Duration = Duration::from_secs(45);
 /// waits for its end.
 const RENEW_EVERY: Duration = Duration::from_secs(5);
 
-/// Rows of one transaction: enough that what a transaction costs does not show, few enough that what it holds is small.
-const BATCH_ROWS_MAX: usize = 500;
+/// Rows of one transaction: enough that what a transaction costs does not show, few enough that what it holds is small. Merges
+/// have two nodes each, so that more would only be more statements.
+const BATCH_ROWS_MAX: usize = 1_000;
 
-/// Rows that are looked through for those that may be told: ten batches.
+/// Rows that are looked through for those that may be told: five batches.
 const WAITING_ROWS_MAX: u32 = 5_000;
 
 /// Rows of one namespace that may be set aside. Beyond it something is wrong with more than a row.
@@ -205,9 +206,7 @@ impl Drainer<'_> {
         if rows.iter().filter(|row| row.state == OutboxState::Parked).count() > PARKED_ROWS_MAX {
             return Ok(Err("too_many_rows_parked".to_owned()));
         }
-        let taking_back: Vec<OpId> =
-            rows.iter().filter(|row| row.verbs.iter().any(is_take_back)).map(|row| row.op).collect();
-        let records = self.store.graph_records(&taking_back).await.or_fail()?;
+        let records = self.store.graph_records(&taking_back(rows)).await.or_fail()?;
         let waiting: Vec<Waiting> = rows
             .iter()
             .map(|row| Waiting {
@@ -318,6 +317,11 @@ fn is_put_off(row: &OutboxRow, now: Moment) -> bool {
 
 fn is_take_back(verb: &Verb) -> bool {
     matches!(verb, Verb::TakeBack { .. })
+}
+
+/// The ops that rows take back: of no others is it asked what was kept of them.
+fn taking_back(rows: &[OutboxRow]) -> Vec<OpId> {
+    rows.iter().filter(|row| row.verbs.iter().any(is_take_back)).map(|row| row.op).collect()
 }
 
 /// What a verb speaks of; one that takes an op back, all that the op touched.

@@ -22,6 +22,13 @@ pub(super) const TEMPORAL_RATIO_MAX: f64 = 1.2;
 /// Ten times the entities.
 pub(super) const GROWTH_MAX: f64 = 12.0;
 
+/// Telling the graph, as a share of the speed of bare batches that write the same.
+pub(super) const MIRROR_SHARE_MIN: f64 = 0.5;
+
+/// Memory that it may take beside what the process holds already, in millions of bytes, however many rows wait:
+/// most of it are the pages that an embedded store keeps.
+pub(super) const MIRROR_MEGABYTES_MAX: f64 = 400.0;
+
 /// What a figure must be.
 #[derive(Clone, Copy, Debug, Serialize)]
 #[serde(rename_all = "snake_case")]

@@ -14,7 +14,9 @@ use indicatif::ProgressBar;
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqliteSynchronous};
 use sqlx::{AssertSqlSafe, ConnectOptions as _, Connection as _, Row as _, SqliteConnection};
 use tempfile::TempDir;
+use uuid::Uuid;
 
+use super::graph::Merges;
 use super::scratch::{BASE, Bare, Effect, Effects, Scratch};
 use super::world::World;
 
@@ -24,6 +26,9 @@ macro_rules! sql {
     };
 }
 
+/// Ops that one statement inserts: some hundred kilobytes of JSON.
+const OPS_PER_STATEMENT: u64 = 2_000;
+
 /// A temporary folder.
 pub(super) struct SqliteScratch {
     folder: TempDir,
@@ -32,6 +37,34 @@ pub(super) struct SqliteScratch {
 impl SqliteScratch {
     pub(super) fn new() -> anyhow::Result<Self> {
         Ok(Self { folder: tempfile::tempdir()? })
+    }
+
+    /// An empty store in a place.
+    pub(super) async fn empty(&self, place: &str) -> anyhow::Result<SqliteStore> {
+        let store = SqliteStore::open(&self.path(place), true).await?;
+        store.migrate(true).await?;
+        Ok(store)
+    }
+
+    /// Writes a run that has carried merges out, and the outbox rows that it left.
+    pub(super) async fn queue(&self, place: &str, merges: Merges) -> anyhow::Result<()> {
+        let mut connection = self.connect(place).await?;
+        let hex = |id: Uuid| id.simple().to_string();
+        let (run, namespace) = (hex(merges.op(merges.count).0), hex(merges.namespace.0));
+        sqlx::query(sql!("insert_run")).bind(&run).bind(&namespace).execute(&mut connection).await?;
+        let ops_max = usize::try_from(OPS_PER_STATEMENT)?;
+        for start in (0..merges.count).step_by(ops_max) {
+            let ops = (start..(start + OPS_PER_STATEMENT).min(merges.count)).map(|number| {
+                let verbs = serde_json::to_string(&merges.verbs(number))?;
+                Ok(serde_json::json!({ "seq": number + 1, "op_id": hex(merges.op(number).0), "verbs": verbs }))
+            });
+            let ops = serde_json::to_string(&ops.collect::<serde_json::Result<Vec<_>>>()?)?;
+            for statement in [sql!("insert_ops"), sql!("insert_queue")] {
+                sqlx::query(statement).bind(&run).bind(&namespace).bind(&ops).execute(&mut connection).await?;
+            }
+        }
+        sqlx::raw_sql("analyze; pragma wal_checkpoint(truncate)").execute(&mut connection).await?;
+        Ok(connection.close().await?)
     }
 
     fn path(&self, place: &str) -> PathBuf {
@@ -64,8 +97,7 @@ impl Scratch for SqliteScratch {
     }
 
     async fn create(&self, world: World, bar: &ProgressBar) -> anyhow::Result<()> {
-        let store = SqliteStore::open(&self.path(BASE), true).await?;
-        store.migrate(true).await?;
+        let store = self.empty(BASE).await?;
         world.write(&store, bar).await?;
         store.close().await;
         let mut connection = self.connect(BASE).await?;

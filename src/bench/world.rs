@@ -178,7 +178,7 @@ fn id_of(kind: Kind, number: u64) -> Uuid {
     Uuid::from_u64_pair(random(number, 100 + kind), random(number, 200 + kind))
 }
 
-fn moment(number: u64) -> Moment {
+pub(super) fn moment(number: u64) -> Moment {
     Moment::from_micros(BEGIN_MICROS + i64::try_from(number).unwrap_or(0) * STEP_MICROS)
 }
 
@@ -218,7 +218,7 @@ fn attributes(original: u64) -> String {
 }
 
 /// Some words, as long as what extraction leaves as a description.
-fn sentence(number: u64) -> String {
+pub(super) fn sentence(number: u64) -> String {
     let mut text = String::new();
     for place in 0..8 {
         push_word(random(number * 8 + place, 11), &mut text);

@@ -26,6 +26,11 @@ pub(crate) struct Bench {
     /// How often each is measured; the median counts.
     #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u8).range(1..=25))]
     repeat: u8,
+    /// Measures, instead of all that, how fast the graph database is told of so many merges (100000 if no number is given;
+    /// several, separated by commas). It is the one of the store `default`, or that of `DREAM_GRAPH`; namespaces of the
+    /// bench's own are written there and removed.
+    #[arg(long, value_name = "MERGES", value_delimiter = ',', num_args = 0..=1, require_equals = true, default_missing_value = "100000", value_parser = clap::value_parser!(u64).range(100..=1_000_000), conflicts_with_all = ["entities", "store", "on"])]
+    graph: Option<Vec<u64>>,
     /// Answers as JSON.
     #[arg(long)]
     json: bool,
@@ -41,15 +46,11 @@ impl Bench {
             term::json(&bench::plan_only(config).await.map_err(fault)?)?;
             return Ok(Exit::Done);
         }
-        let postgres = match self.store.as_str() {
-            SQLITE => None,
-            url if wiring::is_postgres(url) => Some(self.store.clone()),
-            _ => return Err(Fault::new(Code::InvalidInput, "--store: expected sqlite or postgres://…")),
-        };
-        let on_temporal = self.on.map_or_else(bench::has_temporal, |engine| engine == Engine::Temporal);
-        let wanted = Wanted { entities: self.entities, postgres, on_temporal, repeat: self.repeat };
         let bar = term::bar();
-        let figures = bench::measure(&wanted, config, &bar).await;
+        let figures = match &self.graph {
+            Some(sizes) => bench::measure_graph(sizes, self.repeat, config, &bar).await,
+            None => bench::measure(&self.wanted()?, config, &bar).await,
+        };
         bar.finish_and_clear();
         let figures = figures.map_err(fault)?;
         if self.json {
@@ -58,6 +59,16 @@ impl Bench {
             figures.show();
         }
         Ok(if figures.all_hold() { Exit::Done } else { Exit::CheckFailed })
+    }
+
+    fn wanted(&self) -> Result<Wanted, Fault> {
+        let postgres = match self.store.as_str() {
+            SQLITE => None,
+            url if wiring::is_postgres(url) => Some(self.store.clone()),
+            _ => return Err(Fault::new(Code::InvalidInput, "--store: expected sqlite or postgres://…")),
+        };
+        let on_temporal = self.on.map_or_else(bench::has_temporal, |engine| engine == Engine::Temporal);
+        Ok(Wanted { entities: self.entities.clone(), postgres, on_temporal, repeat: self.repeat })
     }
 }
 

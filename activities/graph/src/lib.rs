@@ -28,10 +28,12 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use dream_core::change::Row;
+use dream_core::clock::Moment;
 use dream_core::id::NamespaceId;
 use dream_ports::content::VisitRow;
 use dream_ports::graph::{GraphCapabilities, Stray, VisitEdge, VisitEdgeReferences, VisitNode};
 use dream_ports::{Graph, GraphError, GraphTx};
+use neo4rs::BoltType;
 use tokio::sync::OnceCell;
 use uuid::Uuid;
 
@@ -49,6 +51,20 @@ pub(crate) use cypher;
 /// Items that one statement is given: enough that round trips do not count, few enough that one statement stays well below
 /// the time and the memory that a server grants it.
 pub(crate) const BATCH: usize = 1_000;
+
+/// Cuts items into what one statement is given. They are many and large, so none is copied.
+pub(crate) fn chunks(items: impl IntoIterator<Item = BoltType>) -> impl Iterator<Item = Vec<BoltType>> {
+    let mut items = items.into_iter();
+    std::iter::from_fn(move || {
+        let chunk: Vec<BoltType> = items.by_ref().take(BATCH).collect();
+        (!chunk.is_empty()).then_some(chunk)
+    })
+}
+
+/// A moment as the graph holds the validity of a memory, for whoever measures beside this crate what its writes cost.
+pub fn validity(at: Moment) -> BoltType {
+    bolt::bolt(&cells::time(at))
+}
 
 /// A graph in a Neo4j or Memgraph database.
 pub struct NeoGraph {

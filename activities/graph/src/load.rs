@@ -11,7 +11,7 @@ use uuid::Uuid;
 use crate::property::{Properties, Property};
 use crate::session::{answer, unreadable};
 use crate::tx::NeoTx;
-use crate::{BATCH, bolt, cells, cypher, rows as as_rows};
+use crate::{bolt, cells, chunks, cypher, rows as as_rows};
 
 const OPERATION: &str = "load nodes and edges";
 
@@ -93,9 +93,4 @@ fn text(id: &Uuid) -> BoltType {
 fn pair((source, target): &(Uuid, Uuid)) -> BoltType {
     let pair: BoltMap = [("source".into(), text(source)), ("target".into(), text(target))].into_iter().collect();
     BoltType::Map(pair)
-}
-
-fn chunks(items: impl Iterator<Item = BoltType>) -> Vec<Vec<BoltType>> {
-    let items: Vec<BoltType> = items.collect();
-    items.chunks(BATCH).map(<[BoltType]>::to_vec).collect()
 }

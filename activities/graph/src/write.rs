@@ -11,7 +11,7 @@ use uuid::Uuid;
 use crate::cells::{self, iso};
 use crate::property::Properties;
 use crate::tx::NeoTx;
-use crate::{BATCH, bolt, cypher};
+use crate::{bolt, chunks, cypher};
 
 const OPERATION: &str = "write nodes and edges";
 
@@ -39,8 +39,8 @@ pub(crate) async fn write(tx: &mut NeoTx, writes: &GraphWrites) -> Result<(), Gr
 }
 
 async fn each_chunk(tx: &mut NeoTx, text: &str, rows: Vec<BoltType>) -> Result<(), GraphError> {
-    for rows in rows.chunks(BATCH) {
-        let statement = tx.statement(text).param("rows", rows.to_vec()).param("reason", REASON);
+    for rows in chunks(rows) {
+        let statement = tx.statement(text).param("rows", rows).param("reason", REASON);
         tx.session.run(OPERATION, statement).await?;
     }
     Ok(())
@@ -62,8 +62,8 @@ fn by_label<'a, T>(
 
 async fn each_label(tx: &mut NeoTx, text: &str, edges: ByLabel<'_>) -> Result<(), GraphError> {
     for (label, rows) in edges {
-        for rows in rows.chunks(BATCH) {
-            let statement = tx.labelled(text, label).param("rows", rows.to_vec());
+        for rows in chunks(rows) {
+            let statement = tx.labelled(text, label).param("rows", rows);
             tx.session.run(OPERATION, statement).await?;
         }
     }
@@ -74,9 +74,10 @@ async fn each_label(tx: &mut NeoTx, text: &str, edges: ByLabel<'_>) -> Result<()
 async fn each_counted(tx: &mut NeoTx, text: &str, edges: ByLabel<'_>) -> Result<(), GraphError> {
     let mut left_out = 0;
     for (label, rows) in edges {
-        for rows in rows.chunks(BATCH) {
-            let statement = tx.labelled(text, label).param("rows", rows.to_vec());
-            left_out += (rows.len() as u64).saturating_sub(tx.session.count(OPERATION, statement).await?);
+        for rows in chunks(rows) {
+            let count = rows.len() as u64;
+            let statement = tx.labelled(text, label).param("rows", rows);
+            left_out += count.saturating_sub(tx.session.count(OPERATION, statement).await?);
         }
     }
     if left_out > 0 {

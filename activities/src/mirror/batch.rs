@@ -35,8 +35,7 @@ pub(super) async fn tell(
     fence: &DrainFence,
     rows: &[OutboxRow],
 ) -> Result<u64, Trouble> {
-    let ops: Vec<_> = rows.iter().map(|row| row.op).collect();
-    let mut records = store.graph_records(&ops).await?;
+    let mut records = store.graph_records(&super::taking_back(rows)).await?;
     let mut tx = graph.begin(fence.namespace, fence.epoch).await?;
     let mut graph_rows = load(store, tx.as_mut(), fence, rows, &records).await?;
     let told = run(&mut graph_rows, rows, &mut records);

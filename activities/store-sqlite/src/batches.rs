@@ -2,6 +2,8 @@
 //!
 //! **Invariant:** every batch is kept, closed or forgotten as a whole, in one write transaction under the drainer's fence.
 
+use std::collections::BTreeMap;
+
 use dream_core::clock::Moment;
 use dream_core::id::NamespaceId;
 use dream_ports::StoreError;
@@ -29,7 +31,7 @@ struct Spelled {
 impl Spelled {
     fn of(rows: &[KeptRow]) -> Self {
         let mark = |row: &KeptRow| json!({ "id": row.id, "op_id": hex(row.op.0), "direction": row.direction, "answer": row.answer });
-        let record = |row: &KeptRow| json!({ "id": row.id, "record": spell_json(&row.record) });
+        let record = |row: &KeptRow| (row.id, spell_json(&row.record));
         let touched = |row: &KeptRow| -> Vec<Json> {
             let op = hex(row.op.0);
             row.record.undo.keys().map(|key| json!({ "o": op, "t": key.table, "r": hex(key.id) })).collect()
@@ -38,7 +40,7 @@ impl Spelled {
         let applied = rows.iter().filter(|row| row.direction == dream_core::mirror::Direction::Apply);
         Self {
             marks: spell_json(&rows.iter().map(mark).collect::<Vec<_>>()),
-            records: spell_json(&rows.iter().map(record).collect::<Vec<_>>()),
+            records: spell_json(&rows.iter().map(record).collect::<BTreeMap<_, _>>()),
             touched: spell_json(&applied.flat_map(touched).collect::<Vec<_>>()),
         }
     }

@@ -105,7 +105,11 @@ impl GraphNeeds {
                 second.edges_between.extend(way(target, &leads).into_iter().map(|target| (source, target)));
             }
         }
-        second.edges_between.retain(|pair| !self.edges_between.contains(pair));
+        // Every edge of a node that was asked for with its edges is there already, wherever it runs.
+        let is_known = |(source, target): &(Uuid, Uuid)| {
+            self.edges_touching.contains(source) || self.edges_touching.contains(target)
+        };
+        second.edges_between.retain(|pair| !self.edges_between.contains(pair) && !is_known(pair));
         second
     }
 }
