@@ -135,7 +135,7 @@ fn property((column, cell): &(Column, Cell)) -> (neo4rs::BoltString, BoltType) {
         Value::Float(number) => (*number).into(),
         Value::Text(text) | Value::Json(text) => text.as_str().into(),
         Value::Id(id) => text(*id),
-        Value::Ids(ids) => ids.iter().map(|id| id.to_string()).collect::<Vec<_>>().into(),
+        Value::Ids(ids) => ids.iter().map(ToString::to_string).collect::<Vec<_>>().into(),
         Value::Time(at) if *column == Column::ValidUntil => dream_graph::validity(*at),
         Value::Time(at) => iso(*at).into(),
     };

@@ -87,7 +87,7 @@ impl Merges {
         numbers.flat_map(|number| self.edges_of(number)).collect()
     }
 
-    fn edges_of(self, number: u64) -> [Row; EDGES as usize] {
+    fn edges_of(self, number: u64) -> [Row; 3] {
         let survivor = |further| self.id(Kind::Survivor, (number + further) % self.count);
         let absorbed = self.id(Kind::Absorbed, number);
         [
