@@ -1,7 +1,7 @@
 //! A lab with a graph database, and a look at what the graph holds.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use dream_core::run::DreamInput;
@@ -48,15 +48,35 @@ impl GraphLab {
         Self::on(lines, &server.url.clone(), &login, Some(server)).await
     }
 
+    /// Over a graph that Khora made: a server of its own over a copy of that data folder. The store is the caller's to fill.
+    pub async fn of_khora(folder: &Path, namespace: Uuid) -> Self {
+        let server = Server::start();
+        server.disturb("stop");
+        let data = server.state.join("neo4j/data");
+        std::fs::remove_dir_all(&data).unwrap();
+        let copied = Command::new("cp").arg("-r").arg(folder.join("data")).arg(&data).status().unwrap();
+        assert!(copied.success());
+        server.disturb("start");
+        let login = ("neo4j".to_owned(), server.password.clone());
+        let mut lab = Self::on("", &server.url.clone(), &login, Some(server)).await;
+        lab.namespace = namespace;
+        let row_id = lab.rows("MATCH (n:Entity) RETURN DISTINCT [n.namespace_id] AS row").await;
+        lab.row_id = row_id[0][0].parse().unwrap();
+        lab
+    }
+
     async fn on(lines: &str, url: &str, (user, password): &(String, String), server: Option<Server>) -> Self {
         let mut lab = Lab::new().await;
         lab.program.set("DREAM_GRAPH", url);
         lab.program.set("DREAM_GRAPH_USER", user);
         lab.program.set("DREAM_GRAPH_PASSWORD", password);
         let namespace = Uuid::now_v7();
-        lab.program.import(STORE, &namespace.to_string(), &salted(lines, namespace));
-        let namespaces = lab.program.run(&["namespaces", "--json"]).expect(0).json();
-        let row_id = namespaces[0]["row_id"].as_str().unwrap().parse().unwrap();
+        let mut row_id = Uuid::nil();
+        if !lines.is_empty() {
+            lab.program.import(STORE, &namespace.to_string(), &salted(lines, namespace));
+            let namespaces = lab.program.run(&["namespaces", "--json"]).expect(0).json();
+            row_id = namespaces[0]["row_id"].as_str().unwrap().parse().unwrap();
+        }
         let driver = Graph::new(url, user.as_str(), password.as_str()).unwrap();
         Self { lab, namespace, row_id, driver, server }
     }

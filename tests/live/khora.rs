@@ -14,7 +14,7 @@ use crate::support::world::{NAMESPACE, World};
 const SCHEMA: &str = include_str!("../../activities/suite/fixtures/khora_postgres.sql");
 
 /// The stable id of the namespace in the real store.
-const REAL_NAMESPACE: &str = "ae804557-6025-4e6f-b526-38e7c27c5f06";
+pub const REAL_NAMESPACE: &str = "ae804557-6025-4e6f-b526-38e7c27c5f06";
 
 /// A database that Khora made stays Khora's: whatever a dream needs stands in a schema of its own.
 #[tokio::test(flavor = "multi_thread")]
@@ -126,7 +126,7 @@ async fn schema(database: &mut PgConnection) -> Vec<String> {
 }
 
 /// Restores a plain dump, as `psql` would.
-async fn restore(database: &mut PgConnection, dump: &str) {
+pub async fn restore(database: &mut PgConnection, dump: &str) {
     let mut statements = String::new();
     let mut lines = dump.lines();
     while let Some(line) = lines.next() {

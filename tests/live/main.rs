@@ -20,6 +20,7 @@ mod khora;
 mod kill;
 mod lab;
 mod mirror;
+mod mirror_real;
 mod record;
 mod reingest;
 mod review;
