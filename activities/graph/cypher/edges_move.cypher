@@ -7,8 +7,9 @@ MATCH (a:Entity {id: row.source_after})
 WHERE a.namespace_id = $namespace
 MATCH (b:Entity {id: row.target_after})
 WHERE b.namespace_id = $namespace
-WITH old, properties(old) AS properties, a, b
+WITH old, properties(old) AS properties, row.changed AS changed, a, b
 DELETE old
 CREATE (a)-[new:`LABEL`]->(b)
 SET new = properties
+SET new += changed
 RETURN count(new) AS count

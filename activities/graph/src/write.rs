@@ -25,11 +25,14 @@ pub(crate) async fn write(tx: &mut NeoTx, writes: &GraphWrites) -> Result<(), Gr
 
     let removed = by_label(&writes.edges_removed, |edge| (&edge.label, Ok(removed_row(edge))))?;
     each_label(tx, cypher!("edges_remove"), removed).await?;
-    let moved = by_label(&writes.edges_moved, |edge| (&edge.label, Ok(moved_row(edge))))?;
+    // What changes of an edge that moves goes with it: the edge need not be found a second time.
+    let mut set: BTreeMap<Uuid, &EdgeSet> = writes.edges_set.iter().map(|edge| (edge.id, edge)).collect();
+    let moved: Vec<_> = writes.edges_moved.iter().map(|edge| (edge, set.remove(&edge.id))).collect();
+    let moved = by_label(&moved, |(edge, set)| (&edge.label, moved_row(edge, *set)))?;
     each_counted(tx, cypher!("edges_move"), moved).await?;
     let created = by_label(&writes.edges_created, |edge| (&edge.label, created_row(edge)))?;
     each_counted(tx, cypher!("edges_create"), created).await?;
-    let set = by_label(&writes.edges_set, |edge| (&edge.label, set_row(edge)))?;
+    let set = by_label(set.values(), |edge| (&edge.label, set_row(edge)))?;
     each_label(tx, cypher!("edges_set"), set).await?;
 
     let nodes = writes.nodes.iter().map(node_row).collect::<Result<_, _>>()?;
@@ -48,8 +51,8 @@ async fn each_chunk(tx: &mut NeoTx, text: &str, rows: Vec<BoltType>) -> Result<(
 
 type ByLabel<'a> = BTreeMap<&'a str, Vec<BoltType>>;
 
-fn by_label<'a, T>(
-    edges: &'a [T],
+fn by_label<'a, T: 'a>(
+    edges: impl IntoIterator<Item = &'a T>,
     row: impl Fn(&'a T) -> (&'a String, Result<BoltType, GraphError>),
 ) -> Result<ByLabel<'a>, GraphError> {
     let mut found = ByLabel::new();
@@ -98,10 +101,15 @@ fn removed_row(edge: &EdgeRemove) -> BoltType {
     row(placed(edge.id, edge.ends))
 }
 
-fn moved_row(edge: &EdgeMove) -> BoltType {
+fn moved_row(edge: &EdgeMove, set: Option<&EdgeSet>) -> Result<BoltType, GraphError> {
     let (source, target) = edge.to;
-    let after = [("source_after", source.to_string().into()), ("target_after", target.to_string().into())];
-    row(placed(edge.id, edge.from).into_iter().chain(after))
+    let changed = properties(edge.id, cells::EDGE, set.map_or(&[], |set| &set.cells))?;
+    let after = [
+        ("source_after", source.to_string().into()),
+        ("target_after", target.to_string().into()),
+        ("changed", BoltType::Map(changed)),
+    ];
+    Ok(row(placed(edge.id, edge.from).into_iter().chain(after)))
 }
 
 fn created_row(edge: &EdgeCreate) -> Result<BoltType, GraphError> {

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use dream_core::change::{Column, RowKey};
+use dream_core::id::OpId;
 use dream_core::mirror::{GraphNeeds, GraphRecord, GraphRows, GraphWrites, Telling, Told, tell as tell_rows};
 use dream_ports::mirror::{DrainFence, KeptRow, OutboxRow};
 use dream_ports::{Graph, GraphError, GraphTx, Store, StoreError};
@@ -35,22 +36,23 @@ pub(super) async fn tell(
     fence: &DrainFence,
     rows: &[OutboxRow],
 ) -> Result<u64, Trouble> {
-    let mut records = store.graph_records(&super::taking_back(rows)).await?;
+    let taking_back = super::taking_back(rows);
+    let mut records = store.graph_records(&taking_back).await?;
     let mut tx = graph.begin(fence.namespace, fence.epoch).await?;
     let mut graph_rows = load(store, tx.as_mut(), fence, rows, &records).await?;
-    let told = run(&mut graph_rows, rows, &mut records);
+    let told = run(&mut graph_rows, rows, &taking_back.into_iter().collect(), &mut records);
     let pairs: Vec<_> = told.iter().map(|(told, taken_back)| (&told.record, taken_back.as_ref())).collect();
     let writes = GraphWrites::of(&graph_rows, &pairs);
     let batch = Uuid::now_v7();
     let kept: Vec<KeptRow> = rows
         .iter()
-        .zip(&told)
-        .map(|(row, (told, _))| KeptRow {
+        .zip(told)
+        .map(|(row, (Told { record, answer }, _))| KeptRow {
             id: row.id,
             op: row.op,
             direction: row.direction,
-            record: told.record.clone(),
-            answer: told.answer,
+            record,
+            answer,
         })
         .collect();
     store.keep_batch(fence, batch, &kept).await?;
@@ -94,12 +96,18 @@ fn telling<'a>(row: &'a OutboxRow, applied: Option<&'a GraphRecord>) -> Telling<
 }
 
 /// Runs the ops in their order; answers for each what it did, and the record of what it took back.
-fn run(graph_rows: &mut GraphRows, rows: &[OutboxRow], records: &mut Records) -> Vec<(Told, Option<GraphRecord>)> {
+fn run(
+    graph_rows: &mut GraphRows,
+    rows: &[OutboxRow],
+    taking_back: &BTreeSet<OpId>,
+    records: &mut Records,
+) -> Vec<(Told, Option<GraphRecord>)> {
     let mut all = Vec::with_capacity(rows.len());
     for row in rows {
         let taken_back = row.verbs.iter().any(super::is_take_back).then(|| records.get(&row.op).cloned()).flatten();
         let told = tell_rows(graph_rows, &telling(row, taken_back.as_ref()));
-        if taken_back.is_none() {
+        // A later row of the batch may take it back.
+        if taken_back.is_none() && taking_back.contains(&row.op) {
             records.insert(row.op, told.record.clone());
         }
         all.push((told, taken_back));
