@@ -24,7 +24,7 @@ use uuid::Uuid;
 pub use adopt::{Adoption, Pending, pending};
 pub use hold::{Waiting, ready};
 pub use rows::{GraphEdge, GraphNeeds, GraphRows};
-pub use tell::{Answer, GraphRecord, RemovedEdge, Telling, Told, tell};
+pub use tell::{Answer, GraphRecord, KeptCell, RemovedEdge, Telling, Told, tell};
 pub use writes::{EdgeCreate, EdgeMove, EdgeRemove, EdgeSet, GraphWrites, NodeSet, VersionWrite};
 
 use crate::apply::EffectNumbers;

@@ -187,7 +187,11 @@ impl GraphRows {
             if self.rows.get(RowKey::relationship(removed.id)).is_some() {
                 continue;
             }
-            let row = Row::empty(Table::Relationships, removed.id)
+            let mut row = Row::empty(Table::Relationships, removed.id);
+            for (column, cell) in &removed.cells {
+                row.put(*column, cell.0.clone());
+            }
+            let row = row
                 .with(Column::SourceEntityId, Value::Id(removed.source))
                 .with(Column::TargetEntityId, Value::Id(removed.target))
                 .with(Column::RelationshipType, Value::Text(removed.label.clone()))

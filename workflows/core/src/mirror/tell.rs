@@ -5,9 +5,10 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use crate::change::{Column, Existence, Row, RowChange, RowKey, Table, Value};
+use crate::change::{Cell, Column, Existence, Row, RowChange, RowKey, Table, Value};
 use crate::clock::Moment;
 use crate::id::OpId;
+use crate::mirror::writes::SHAPE;
 use crate::mirror::{GraphRows, Rewrite, Verb};
 use crate::realm::graph::merge::{is_live, mention_count, take_over};
 use crate::rows::{Editor, NotLoaded};
@@ -55,7 +56,7 @@ impl GraphRecord {
 }
 
 /// An edge that is gone from the graph.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RemovedEdge {
     /// Its id.
@@ -68,7 +69,15 @@ pub struct RemovedEdge {
     pub label: String,
     /// Its properties, in the adapter's own JSON.
     pub properties: String,
+    /// What it was as a row, for ops before this one that are taken back too.
+    #[serde(default)]
+    pub cells: BTreeMap<Column, KeptCell>,
 }
+
+/// A cell that is kept.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct KeptCell(#[serde(with = "crate::undo::cell_json")] pub Cell);
 
 /// What a verb met.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -246,10 +255,18 @@ fn record_of(rows: &GraphRows, telling: &Telling<'_>, changes: &[RowChange]) -> 
                 target,
                 label: edge.label().to_owned(),
                 properties: edge.properties.clone(),
+                cells: kept_cells(rows, change.key),
             });
         }
     }
     record
+}
+
+/// What an edge was as a row when it was removed.
+fn kept_cells(rows: &GraphRows, edge: RowKey) -> BTreeMap<Column, KeptCell> {
+    let Some(row) = rows.rows.get(edge) else { return BTreeMap::new() };
+    let kept = edge.table.columns().iter().filter(|column| !SHAPE.contains(column) && !row.get(**column).is_null());
+    kept.filter_map(|column| Some((*column, KeptCell(row.cell(*column)?.clone())))).collect()
 }
 
 /// Where an edge ran before a change and where it runs after it.

@@ -20,6 +20,11 @@ fn op(number: u128) -> OpId {
     OpId(id(0xff00 + number))
 }
 
+/// Every op has a moment of its own.
+fn at(op: OpId) -> Moment {
+    AT.plus_seconds(i64::from(op.0.as_bytes()[15]) - 1)
+}
+
 fn node(number: u128, mentions: i64) -> Row {
     Row::empty(Table::Entities, id(number))
         .with(Column::Name, Value::Text(format!("name {number}")))
@@ -35,6 +40,15 @@ fn edge(number: u128, source: u128, target: u128, label: &str) -> GraphEdge {
         .with(Column::SourceChunkIds, Value::Ids(vec![id(number + 1_000)]))
         .with(Column::Weight, Value::Float(0.5));
     GraphEdge { properties: format!("all of {number}"), row }
+}
+
+thread_local! {
+    /// What the properties of removed edges say, as the adapter's JSON would.
+    static GONE: std::cell::RefCell<BTreeMap<Uuid, GraphEdge>> = const { std::cell::RefCell::new(BTreeMap::new()) };
+}
+
+fn gone_edge(id: Uuid) -> GraphEdge {
+    GONE.with_borrow(|gone| gone[&id].clone())
 }
 
 /// A graph as a server holds it.
@@ -73,7 +87,7 @@ impl Model {
     /// Tells it of ops, all in one batch; answers what was kept.
     fn tell(&mut self, kept: &BTreeMap<OpId, GraphRecord>, ops: &[(OpId, Vec<Verb>)]) -> Vec<Told> {
         let mut rows = GraphRows::default();
-        let telling = |op: &OpId, verbs| Telling { op: *op, verbs, at: AT, applied: kept.get(op) };
+        let telling = |op: &OpId, verbs| Telling { op: *op, verbs, at: at(*op), applied: kept.get(op) };
         let batch: Vec<Telling<'_>> = ops.iter().map(|(op, verbs)| telling(op, verbs)).collect();
         let first = GraphNeeds::of(&batch);
         self.load(&first, &mut rows);
@@ -82,7 +96,7 @@ impl Model {
         let mut all = Vec::new();
         for (op, verbs) in ops {
             let applied = records.get(op).cloned();
-            let told = tell(&mut rows, &Telling { op: *op, verbs, at: AT, applied: applied.as_ref() });
+            let told = tell(&mut rows, &Telling { op: *op, verbs, at: at(*op), applied: applied.as_ref() });
             records.entry(*op).or_insert_with(|| told.record.clone());
             all.push((told, applied));
         }
@@ -101,6 +115,7 @@ impl Model {
         for removed in &writes.edges_removed {
             let edge = self.edges.remove(&removed.id).unwrap();
             assert_eq!((edge.ends(), edge.label()), (removed.ends, removed.label.as_str()));
+            GONE.with_borrow_mut(|gone| gone.insert(removed.id, edge));
         }
         for moved in &writes.edges_moved {
             let edge = self.edges.get_mut(&moved.id).unwrap();
@@ -109,8 +124,8 @@ impl Model {
             edge.row.put(Column::TargetEntityId, Value::Id(moved.to.1));
         }
         for created in &writes.edges_created {
-            let number = created.properties.strip_prefix("all of ").unwrap().parse().unwrap();
-            let mut edge = edge(number, 0, 0, &created.label);
+            let mut edge = gone_edge(created.id);
+            assert_eq!((&edge.properties, edge.label()), (&created.properties, created.label.as_str()));
             edge.row.put(Column::SourceEntityId, Value::Id(created.ends.0));
             edge.row.put(Column::TargetEntityId, Value::Id(created.ends.1));
             assert!(self.edges.insert(created.id, edge).is_none());

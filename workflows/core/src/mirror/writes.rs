@@ -98,7 +98,7 @@ pub struct NodeSet {
 }
 
 /// Columns of an edge that are its shape, not its properties.
-const SHAPE: [Column; 5] = [
+pub(super) const SHAPE: [Column; 5] = [
     Column::SourceEntityId,
     Column::TargetEntityId,
     Column::RelationshipType,
