@@ -43,9 +43,6 @@ async fn dreams_and_comes_back(lab: &GraphLab, merges_min: u32) {
     assert!(reported.ops["applied"] >= merges_min, "{:?}", reported.ops);
     let verified = lab.is_clean("after the run");
     eprintln!("applied {}, {} edges told of", reported.ops["applied"], verified["edges_told"]);
-        .fetch_all(&mut lab.lab.database().await)
-        .await
-        .unwrap();
     lab.lab.program.run(&["undo", "--run", &reported.run_id]).expect(0);
     let after = lab.held().await;
     // Named by their ids alone where they differ: real content is large.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use dream_core::change::{Column, ColumnChange, Existence, RowChange, RowKey, Table, Value};
 use dream_core::clock::Moment;
 use dream_core::id::OpId;
-use dream_core::mirror::{Answer, Direction, GraphRecord, RemovedEdge, Verb};
+use dream_core::mirror::{Answer, Direction, GraphRecord, KeptCell, RemovedEdge, Verb};
 use dream_core::undo::{OnChanged, UndoRecord};
 use dream_ports::StoreError;
 use dream_ports::mirror::{DrainFence, KeptRow, OutboxFilter, OutboxRow, OutboxState, Owing};
@@ -64,6 +64,7 @@ fn record(op: OpId, before: f64) -> GraphRecord {
         target: id(2),
         label: "KNOWS".to_owned(),
         properties: r#"{"since": 1833, "said": "it's \"so\""}"#.to_owned(),
+        cells: [(Column::Weight, KeptCell(Value::Float(0.5).into()))].into(),
     };
     GraphRecord {
         op,
