@@ -7,10 +7,12 @@ use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
 use dream_core::change::{Column, Table};
+use dream_core::mirror::Verb;
 use dream_ports::RunStore as _;
 use dream_store_sqlite::SqliteStore;
 use futures::TryStreamExt as _;
 use indicatif::ProgressBar;
+use serde_json::json;
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqliteSynchronous};
 use sqlx::{AssertSqlSafe, ConnectOptions as _, Connection as _, Row as _, SqliteConnection};
 use tempfile::TempDir;
@@ -56,10 +58,11 @@ impl SqliteScratch {
         for start in (0..merges.count).step_by(ops_max) {
             let ops = (start..(start + OPS_PER_STATEMENT).min(merges.count)).map(|number| {
                 let verbs = serde_json::to_string(&merges.verbs(number))?;
-                Ok(serde_json::json!({ "seq": number + 1, "op_id": hex(merges.op(number).0), "verbs": verbs }))
+                let rows: Vec<String> = merges.verbs(number).iter().flat_map(Verb::ids).map(hex).collect();
+                Ok(json!({ "seq": number + 1, "op_id": hex(merges.op(number).0), "verbs": verbs, "rows": rows }))
             });
             let ops = serde_json::to_string(&ops.collect::<serde_json::Result<Vec<_>>>()?)?;
-            for statement in [sql!("insert_ops"), sql!("insert_queue")] {
+            for statement in [sql!("insert_ops"), sql!("insert_touched"), sql!("insert_queue")] {
                 sqlx::query(statement).bind(&run).bind(&namespace).bind(&ops).execute(&mut connection).await?;
             }
         }

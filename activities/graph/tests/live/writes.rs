@@ -63,6 +63,22 @@ async fn an_edge_that_is_moved_keeps_its_id_its_label_and_its_properties() {
 }
 
 #[tokio::test]
+async fn an_edge_that_is_moved_takes_its_changes_along() {
+    let kit = kit().await;
+    let [a, b, c] = [kit.node("a").await, kit.node("b").await, kit.node("c").await];
+    let id = kit.edge("KNOWS", a, b, "{weight: 0.5, metadata: '{}', mine: 1}").await;
+    let label = "KNOWS".to_owned();
+    let edges_moved = vec![EdgeMove { id, label: label.clone(), from: (a, b), to: (c, b) }];
+    let cells = vec![(Column::Weight, Value::Float(0.75).into()), (Column::Metadata, Value::Null.into())];
+    let edges_set = vec![EdgeSet { id, label, ends: (c, b), cells }];
+    kit.write(&GraphWrites { edges_moved, edges_set, ..GraphWrites::default() }).await;
+    assert_eq!(ways(&kit).await, [way(id, "KNOWS", (c, b))]);
+    let text = "MATCH ()-[r]->() WHERE r.namespace_id = $ns
+                RETURN properties(r) = {id: r.id, namespace_id: $ns, weight: 0.75, mine: 1} AS is_edge";
+    assert!(kit.rows(text).await[0].get::<bool>("is_edge").unwrap());
+}
+
+#[tokio::test]
 async fn an_edge_whose_new_end_is_gone_stays_where_it_is() {
     let kit = kit().await;
     let [a, b] = [kit.node("a").await, kit.node("b").await];
