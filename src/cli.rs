@@ -146,7 +146,7 @@ pub(crate) async fn dispatch(cli: Cli) -> Result<Exit, Fault> {
         Command::Export(command) => command.run(&config).await,
         Command::Sweep(command) => command.run(&config).await,
         Command::Reconcile(command) => command.run(&config).await,
-        Command::Verify(command) => command.run(&config).await,
+        Command::Verify(command) => command.run(config).await,
         Command::Doctor(command) => command.run(&config).await,
         Command::Bench(command) => command.run(config).await,
         Command::Worker(command) => exporting(&config.otlp, Box::pin(command.run(&config))).await,
@@ -162,7 +162,7 @@ async fn exporting(otlp: &Otlp, command: impl Future<Output = Result<Exit, Fault
 }
 
 /// Which store a command works on.
-#[derive(Clone, Debug, clap::Args)]
+#[derive(Clone, Debug, Default, clap::Args)]
 pub(crate) struct StoreArg {
     /// A store: its name in the configuration, `postgres://…`, or the path of an SQLite file.
     #[arg(long, env = "DREAM_STORE", hide_env_values = true)]

@@ -38,8 +38,8 @@ pub fn input_of(run: &RunRecord) -> Result<DreamInput, Failure> {
 }
 
 /// The order in which ops run. What came back is settled before duplicates are looked for, and references are dropped last,
-/// from the rows that will be left.
-const ORDER: [OpKind; 7] = [
+/// from the rows that will be left. A repair of the graph comes behind all of them.
+const ORDER: [OpKind; 8] = [
     OpKind::SchemaDriftReport,
     OpKind::OrphanReport,
     OpKind::SourceChunkIdsAudit,
@@ -47,6 +47,7 @@ const ORDER: [OpKind; 7] = [
     OpKind::DedupeEntities,
     OpKind::CentroidRecompute,
     OpKind::SourceChunkIdsGc,
+    OpKind::MirrorRepair,
 ];
 
 /// Takes the target of a run and says what is left of it.
@@ -64,7 +65,7 @@ pub async fn begin(world: &World, call: Begin) -> Result<Begun, Failure> {
         check_writable(world, handle, &namespace).await?;
     }
     let run = run_id(&call)?;
-    let (ops, skip_reasons) = choose_ops(&world.settings, &call.input, &capabilities);
+    let (ops, skip_reasons) = choose_ops(&world.settings, &call.input, &capabilities, handle.graph.is_some());
     if let Some(abandon) = call.input.abandon {
         check_target(handle, RunId(abandon), &namespace).await?;
     }
@@ -181,17 +182,28 @@ fn parse_run(text: &str) -> Result<RunId, Failure> {
 }
 
 /// Which ops run, and for each other one the reason.
-fn choose_ops(settings: &Settings, input: &DreamInput, capabilities: &Capabilities) -> (Vec<OpKind>, Vec<SkipReason>) {
+fn choose_ops(
+    settings: &Settings,
+    input: &DreamInput,
+    capabilities: &Capabilities,
+    has_graph: bool,
+) -> (Vec<OpKind>, Vec<SkipReason>) {
     let requested = input.requested_ops();
     let mut ops = Vec::new();
     let mut skipped = Vec::new();
-    for kind in ORDER.into_iter().filter(|kind| requested.as_ref().is_none_or(|ops| ops.contains(kind))) {
+    let is_meant = |kind: &OpKind| requested.as_ref().map_or(!kind.is_on_request(), |ops| ops.contains(kind));
+    for kind in ORDER.into_iter().filter(is_meant) {
         let reason = if !settings.is_on(kind) {
             Some(Reason::OpDisabledByConfig)
         } else if kind == OpKind::SchemaDriftReport && input.expertise.is_none() {
             Some(Reason::OpRequiresExpertise)
         } else if kind == OpKind::CentroidRecompute && capabilities.vectors == VectorsAt::Lancedb {
             Some(Reason::VectorsInLancedb)
+        } else if kind == OpKind::MirrorRepair && !has_graph {
+            Some(Reason::BackendUnsupported)
+        } else if kind == OpKind::MirrorRepair && input.scope.is_some() {
+            // What a graph lacks has no moment and no document.
+            Some(Reason::OutOfScope)
         } else {
             None
         };

@@ -1,7 +1,7 @@
 //! Mirror: what the outbox of a namespace holds is told to the graph database, in its order.
 //!
-//! A batch is one transaction of the graph: its rows are locked and read, the ops run over them in memory, what the graph
-//! held before is committed to the store, and only then the graph is written. Whether a batch whose end is not known
+//! A batch is one transaction of the graph: its rows are locked and read, the ops run over them in memory, and what the graph
+//! held before is committed to the store before the graph's own transaction is. Whether a batch whose end is not known
 //! happened is said by the mark that its transaction left.
 //!
 //! **Invariant:** nothing here fails a run. What the graph does not take is counted, put off, and left to the reconciler.

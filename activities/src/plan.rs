@@ -4,6 +4,7 @@ mod centroid;
 mod dedupe;
 mod gc;
 mod reabsorb;
+mod repair;
 
 use dream_core::failure::Failure;
 use dream_core::op::{Draft, OpKind, Reason};
@@ -66,6 +67,7 @@ async fn draw(handle: &StoreHandle, run: &RunRecord, settings: &RunSettings, kin
     };
     let drawn = match kind {
         OpKind::Reabsorb => reabsorb::draw(handle, run, &edges).await,
+        OpKind::MirrorRepair => repair::draw(handle, run).await,
         OpKind::DedupeEntities => dedupe::draw(handle, run, settings, &edges).await,
         _ => gc::draw(handle, run, settings, &edges).await,
     };

@@ -5,7 +5,7 @@ use dream_core::clock::Moment;
 use dream_core::failure::{Code, Failure};
 use dream_core::id::NamespaceId;
 use dream_core::mirror::verify::{Compared, Comparison};
-use dream_ports::GraphError;
+use dream_ports::{Graph, GraphError};
 use serde::Serialize;
 
 use crate::failure::ResultExt;
@@ -41,19 +41,24 @@ pub async fn verify(handle: &StoreHandle, namespace: NamespaceId) -> Result<Veri
         return Err(Failure::new(Code::Configuration, "no graph database is configured for this store"));
     };
     let unreachable = |error: GraphError| Failure::new(Code::GraphUnavailable, error.to_string());
+    let comparison = compare(handle, graph, namespace).await?.map_err(unreachable)?;
+    let owing = handle.store.owing_of(namespace).await.or_fail()?;
+    let (left, parked) = owing.map_or((0, 0), |owing| (owing.open, owing.parked));
+    Ok(Verified { namespace, compared: comparison.finish(), left, parked })
+}
+
+/// Feeds a comparison with everything that both hold, and with what was kept of each op.
+pub(crate) async fn compare(
+    handle: &StoreHandle,
+    graph: &dyn Graph,
+    namespace: NamespaceId,
+) -> Result<Result<Comparison, GraphError>, Failure> {
     let mut comparison = Comparison::default();
     let now = handle.store.now().await.or_fail()?;
     let mut snapshot = handle.store.snapshot(namespace).await.or_fail()?;
-    snapshot.rows(Table::Entities, &mut |row| comparison.entity(row.id, is_live(&row, now))).await.or_fail()?;
+    snapshot.rows(Table::Entities, &mut |row| comparison.entity(row.id, row.is_live(now))).await.or_fail()?;
     snapshot.rows(Table::Relationships, &mut |row| relationship(&mut comparison, &row, now)).await.or_fail()?;
     drop(snapshot);
-    graph.nodes(namespace, &mut |node| comparison.node(node.id, node.is_live)).await.map_err(unreachable)?;
-    graph
-        .edges(namespace, &mut |edge| {
-            comparison.edge(edge.id, (edge.source, edge.target), edge.label, edge.is_live);
-        })
-        .await
-        .map_err(unreachable)?;
     let mut after = 0;
     loop {
         let page = handle.store.graph_records_behind(namespace, after, RECORDS_PER_PAGE).await.or_fail()?;
@@ -61,19 +66,20 @@ pub async fn verify(handle: &StoreHandle, namespace: NamespaceId) -> Result<Veri
         after = *last;
         page.iter().for_each(|(_, record)| comparison.told(record));
     }
-    let owing = handle.store.owing_of(namespace).await.or_fail()?;
-    let (left, parked) = owing.map_or((0, 0), |owing| (owing.open, owing.parked));
-    Ok(Verified { namespace, compared: comparison.finish(), left, parked })
-}
-
-fn is_live(row: &Row, now: Moment) -> bool {
-    let ended = |column| row.get(column).time().is_some_and(|end| end <= now);
-    !ended(Column::ValidUntil) && !ended(Column::ValidTo) && row.get(Column::InvalidatedAt).is_null()
+    if let Err(error) = graph.nodes(namespace, &mut |node| comparison.node(node.id, node.is_live)).await {
+        return Ok(Err(error));
+    }
+    let streamed = graph
+        .edges(namespace, &mut |edge| {
+            comparison.edge(edge.id, (edge.source, edge.target), edge.label, edge.is_live);
+        })
+        .await;
+    Ok(streamed.map(|()| comparison))
 }
 
 fn relationship(comparison: &mut Comparison, row: &Row, now: Moment) {
     let end = |column| row.get(column).id().unwrap_or_default();
     let ends = (end(Column::SourceEntityId), end(Column::TargetEntityId));
     let relationship_type = row.get(Column::RelationshipType).text().unwrap_or_default();
-    comparison.relationship(row.id, ends, relationship_type, is_live(row, now));
+    comparison.relationship(row.id, ends, relationship_type, row.is_live(now));
 }

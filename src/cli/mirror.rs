@@ -10,6 +10,7 @@ use serde_json::json;
 use uuid::Uuid;
 
 use super::StoreArg;
+use super::run::{Engine, Graph, Run};
 use crate::config::Config;
 use crate::exit::{Exit, Fault};
 use crate::{term, wiring};
@@ -147,7 +148,7 @@ pub(crate) enum Verify {
 }
 
 impl Verify {
-    pub(crate) async fn run(self, config: &Config) -> Result<Exit, Fault> {
+    pub(crate) async fn run(self, config: Config) -> Result<Exit, Fault> {
         match self {
             Self::Mirror(command) => command.run(config).await,
         }
@@ -159,6 +160,13 @@ pub(crate) struct VerifyMirror {
     /// The namespace, by either of its ids.
     #[arg(long)]
     namespace: Uuid,
+    /// Draws up, where they differ, a run that makes the graph follow the store. It is a dry run: `dream run graph --plan-of`
+    /// carries it out, and `dream undo` takes it back.
+    #[arg(long)]
+    repair: bool,
+    /// Who runs the repair: a Temporal server, or this process; a server where `TEMPORAL_ADDRESS` is set.
+    #[arg(long, requires = "repair")]
+    on: Option<Engine>,
     /// Answers as JSON.
     #[arg(long)]
     json: bool,
@@ -167,7 +175,21 @@ pub(crate) struct VerifyMirror {
 }
 
 impl VerifyMirror {
-    async fn run(self, config: &Config) -> Result<Exit, Fault> {
+    async fn run(self, config: Config) -> Result<Exit, Fault> {
+        let verified = self.verify(&config).await?;
+        if verified.is_clean() || !self.repair {
+            return Ok(if verified.is_clean() { Exit::Done } else { Exit::CheckFailed });
+        }
+        let run = Uuid::now_v7();
+        let next = format!("run graph --namespace {} --enable --mode apply --plan-of {run}", self.namespace);
+        let next = self.store.hints(&config).command(&next);
+        let repair = Graph::repair(self.namespace, run, self.on, self.json, self.store);
+        let exit = Run::Graph(Box::new(repair)).run(config).await?;
+        term::note(&format!("carry it out: {next}"));
+        Ok(exit)
+    }
+
+    async fn verify(&self, config: &Config) -> Result<Verified, Fault> {
         let world = wiring::world(config, self.store.name()).await?;
         let handle = world.store(wiring::store_name(config, self.store.name()))?;
         if handle.graph.is_none() {
@@ -175,14 +197,14 @@ impl VerifyMirror {
         }
         let namespace = handle.store.resolve_namespace(self.namespace).await?;
         let verified = verify::verify(handle, namespace.id).await?;
-        if self.json {
+        if self.json && (verified.is_clean() || !self.repair) {
             let mut json = serde_json::to_value(&verified).unwrap_or_default();
             json["clean"] = verified.is_clean().into();
             term::json(&json)?;
-        } else {
+        } else if !self.json {
             say(&verified);
         }
-        Ok(if verified.is_clean() { Exit::Done } else { Exit::CheckFailed })
+        Ok(verified)
     }
 }
 

@@ -7,6 +7,7 @@ use clap::{Args, Subcommand};
 use dream_activities::world::StoreHandle;
 use dream_core::clock::Moment;
 use dream_core::failure::Code;
+use dream_core::op::OpKind;
 use dream_core::report::plain::grouped;
 use dream_core::report::words;
 use dream_core::run::{DreamInput, Expertise, Mode, Scope, Trigger};
@@ -30,7 +31,7 @@ pub(crate) enum Run {
     Graph(Box<Graph>),
 }
 
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 pub(crate) struct Graph {
     /// The namespace, by its stable id or its row id.
     #[arg(long)]
@@ -266,6 +267,21 @@ fn show(bar: &ProgressBar, progress: &Progress) {
 }
 
 impl Graph {
+    /// The dry run that draws up a repair of a namespace's graph. Whoever asks for it by name need not switch it on.
+    pub(crate) fn repair(namespace: Uuid, run: Uuid, on: Option<Engine>, json: bool, store: StoreArg) -> Self {
+        Self {
+            namespace: namespace.to_string(),
+            mode: Some(Mode::DryRun),
+            ops: Some(vec![OpKind::MirrorRepair.as_str().to_owned()]),
+            run_id: Some(run),
+            enable: true,
+            on,
+            json,
+            store,
+            ..Self::default()
+        }
+    }
+
     fn begin(&self, config: &Config) -> Result<Begin, Fault> {
         let scope = Scope {
             since: self.since,

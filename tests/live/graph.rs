@@ -1,6 +1,6 @@
 //! A lab with a graph database, and a look at what the graph holds.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -34,18 +34,40 @@ pub struct Held {
     pub versions: usize,
 }
 
+impl Held {
+    /// What is otherwise there, by ids alone: content is large.
+    pub fn other_than(&self, other: &Self) -> Vec<String> {
+        let nodes: BTreeSet<&String> = self.nodes.keys().chain(other.nodes.keys()).collect();
+        let nodes = nodes.into_iter().filter(|id| self.nodes.get(*id) != other.nodes.get(*id));
+        let edges: BTreeSet<&String> = self.edges.keys().chain(other.edges.keys()).collect();
+        let edges = edges.into_iter().filter(|id| self.edges.get(*id) != other.edges.get(*id));
+        let versions = (self.versions != other.versions).then(|| format!("versions: {}", self.versions));
+        let others = nodes.map(|id| format!("node {id}")).chain(edges.map(|id| format!("edge {id}"))).chain(versions);
+        others.take(OTHERS_SHOWN_MAX).collect()
+    }
+}
+
+/// Differences that are named.
+const OTHERS_SHOWN_MAX: usize = 10;
+
 impl GraphLab {
     /// On the server that all tests share.
     pub async fn with(lines: &str) -> Self {
         let login = (variable("DREAM_TEST_NEO4J_USER"), variable("DREAM_TEST_NEO4J_PASSWORD"));
-        Self::on(lines, &variable("DREAM_TEST_NEO4J_URL"), &login, None).await
+        Self::on(lines, &[], &variable("DREAM_TEST_NEO4J_URL"), &login, None).await
+    }
+
+    /// The same, with edges in the tables and none in the graph.
+    pub async fn with_edges_in_tables(lines: &str) -> Self {
+        let login = (variable("DREAM_TEST_NEO4J_USER"), variable("DREAM_TEST_NEO4J_PASSWORD"));
+        Self::on(lines, &["--edges", "sql"], &variable("DREAM_TEST_NEO4J_URL"), &login, None).await
     }
 
     /// On a server of its own, which may be disturbed.
     pub async fn with_own_server(lines: &str) -> Self {
         let server = Server::start();
         let login = ("neo4j".to_owned(), server.password.clone());
-        Self::on(lines, &server.url.clone(), &login, Some(server)).await
+        Self::on(lines, &[], &server.url.clone(), &login, Some(server)).await
     }
 
     /// Over a graph that Khora made: a server of its own over a copy of that data folder. The store is the caller's to fill.
@@ -58,14 +80,20 @@ impl GraphLab {
         assert!(copied.success());
         server.disturb("start");
         let login = ("neo4j".to_owned(), server.password.clone());
-        let mut lab = Self::on("", &server.url.clone(), &login, Some(server)).await;
+        let mut lab = Self::on("", &[], &server.url.clone(), &login, Some(server)).await;
         lab.namespace = namespace;
         let row_id = lab.rows("MATCH (n:Entity) RETURN DISTINCT [n.namespace_id] AS row").await;
         lab.row_id = row_id[0][0].parse().unwrap();
         lab
     }
 
-    async fn on(lines: &str, url: &str, (user, password): &(String, String), server: Option<Server>) -> Self {
+    async fn on(
+        lines: &str,
+        import: &[&str],
+        url: &str,
+        (user, password): &(String, String),
+        server: Option<Server>,
+    ) -> Self {
         let mut lab = Lab::new().await;
         lab.program.set("DREAM_GRAPH", url);
         lab.program.set("DREAM_GRAPH_USER", user);
@@ -73,7 +101,7 @@ impl GraphLab {
         let namespace = Uuid::now_v7();
         let mut row_id = Uuid::nil();
         if !lines.is_empty() {
-            lab.program.import(STORE, &namespace.to_string(), &salted(lines, namespace));
+            lab.program.import_with(STORE, &namespace.to_string(), &salted(lines, namespace), import);
             let namespaces = lab.program.run(&["namespaces", "--json"]).expect(0).json();
             row_id = namespaces[0]["row_id"].as_str().unwrap().parse().unwrap();
         }

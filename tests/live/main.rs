@@ -23,6 +23,7 @@ mod mirror;
 mod mirror_real;
 mod record;
 mod reingest;
+mod repair;
 mod review;
 mod schedule;
 mod starts;

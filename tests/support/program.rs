@@ -108,11 +108,17 @@ impl Program {
 
     /// Creates the tables in a store of the folder, and imports lines into a namespace.
     pub fn import(&self, store: &str, namespace: &str, lines: &str) {
+        self.import_with(store, namespace, lines, &[]);
+    }
+
+    /// The same with more arguments.
+    pub fn import_with(&self, store: &str, namespace: &str, lines: &str, more: &[&str]) {
         let file = self.path("world.jsonl");
         std::fs::write(&file, lines).unwrap();
         self.run(&["migrate", "--realm", "graph", "--store", store]).expect(0);
         let file = file.to_str().unwrap();
-        self.run(&["import", "graph", file, "--namespace", namespace, "--store", store]).expect(0);
+        let arguments = ["import", "graph", file, "--namespace", namespace, "--store", store];
+        self.run(&[&arguments, more].concat()).expect(0);
     }
 
     /// Dreams over a namespace with the local engine, and answers the report as JSON.

@@ -32,6 +32,10 @@ pub(crate) async fn load(tx: &mut NeoTx, needs: &GraphNeeds, rows: &mut GraphRow
             })
             .await?;
     }
+    for ids in chunks(needs.edges_anywhere.iter().map(text)) {
+        let statement = tx.statement(cypher!("edges_anywhere")).param("ids", ids);
+        edges(tx, statement, rows).await?;
+    }
     for ids in chunks(needs.edges_touching.iter().map(text)) {
         let statement = tx.statement(cypher!("edges_touching")).param("ids", ids);
         edges(tx, statement, rows).await?;

@@ -60,7 +60,7 @@ pub(crate) async fn edges(
     Ok(missing.into_iter().collect())
 }
 
-fn node(node: &Row) -> BoltType {
+pub(crate) fn node(node: &Row) -> BoltType {
     let mut properties = properties(node, cells::NODE);
     if let Some(until) = node.cell(Column::ValidUntil) {
         put_version_end(&mut properties, until);
@@ -68,7 +68,7 @@ fn node(node: &Row) -> BoltType {
     row([("id", node.id.to_string().into()), ("properties", BoltType::Map(properties))])
 }
 
-fn edge(edge: &Row, namespace: NamespaceId) -> BoltType {
+pub(crate) fn edge(edge: &Row, namespace: NamespaceId) -> BoltType {
     let end = |column| edge.get(column).id().map_or(BoltType::Null(BoltNull), |id: Uuid| id.to_string().into());
     let mut properties = properties(edge, cells::EDGE);
     properties.put("namespace_id".into(), namespace.to_string().into());

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use dream_core::change::{Cell, Column};
+use dream_core::change::{Cell, Column, Row};
 use dream_core::mirror::{EdgeCreate, EdgeMove, EdgeRemove, EdgeSet, GraphWrites, NodeSet, VersionWrite};
 use dream_ports::GraphError;
 use neo4rs::{BoltMap, BoltNull, BoltType};
@@ -11,7 +11,7 @@ use uuid::Uuid;
 use crate::cells::{self, iso};
 use crate::property::Properties;
 use crate::tx::NeoTx;
-use crate::{bolt, chunks, cypher};
+use crate::{bolt, chunks, cypher, transfer};
 
 const OPERATION: &str = "write nodes and edges";
 
@@ -20,6 +20,7 @@ const REASON: &str = "dream_consolidated";
 
 /// Writes everything, in the order in which one builds on the other.
 pub(crate) async fn write(tx: &mut NeoTx, writes: &GraphWrites) -> Result<(), GraphError> {
+    each_chunk(tx, cypher!("nodes_import"), writes.nodes_created.iter().map(transfer::node).collect()).await?;
     let versions = writes.versions.iter().map(version_row).collect();
     each_chunk(tx, cypher!("versions_create"), versions).await?;
 
@@ -32,13 +33,20 @@ pub(crate) async fn write(tx: &mut NeoTx, writes: &GraphWrites) -> Result<(), Gr
     each_counted(tx, cypher!("edges_move"), moved).await?;
     let created = by_label(&writes.edges_created, |edge| (&edge.label, created_row(edge)))?;
     each_counted(tx, cypher!("edges_create"), created).await?;
+    let namespace = tx.namespace;
+    let label = |edge: &Row| edge.get(Column::RelationshipType).text().unwrap_or_default().to_owned();
+    let imported: Vec<(String, &Row)> = writes.edges_imported.iter().map(|edge| (label(edge), edge)).collect();
+    let imported = by_label(&imported, |(label, edge)| (label, Ok(transfer::edge(edge, namespace))))?;
+    each_label(tx, cypher!("edges_import"), imported).await?;
     let set = by_label(set.values(), |edge| (&edge.label, set_row(edge)))?;
     each_label(tx, cypher!("edges_set"), set).await?;
 
     let nodes = writes.nodes.iter().map(node_row).collect::<Result<_, _>>()?;
     each_chunk(tx, cypher!("nodes_set"), nodes).await?;
     let versions = writes.versions_removed.iter().map(version_row).collect();
-    each_chunk(tx, cypher!("versions_remove"), versions).await
+    each_chunk(tx, cypher!("versions_remove"), versions).await?;
+    let removed = writes.nodes_removed.iter().map(|id| row([("id", id.to_string().into())])).collect();
+    each_chunk(tx, cypher!("nodes_remove"), removed).await
 }
 
 async fn each_chunk(tx: &mut NeoTx, text: &str, rows: Vec<BoltType>) -> Result<(), GraphError> {

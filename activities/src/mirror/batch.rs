@@ -55,8 +55,10 @@ pub(super) async fn tell(
             answer,
         })
         .collect();
-    store.keep_batch(fence, batch, &kept).await?;
-    if let Err(error) = tx.write(&writes).await {
+    // Both at once: what is written is nowhere until it is committed, and that waits for what was kept.
+    let (written, kept) = futures::future::join(tx.write(&writes), store.keep_batch(fence, batch, &kept)).await;
+    kept?;
+    if let Err(error) = written {
         // It is known that nothing was committed.
         store.forget_batch(fence, batch).await?;
         return Err(error.into());
@@ -85,10 +87,33 @@ async fn load(
         needs.edges_between.extend(ends.collect::<BTreeSet<_>>());
     }
     let mut graph_rows = GraphRows::default();
+    load_stored(store, fence, &mut needs, &mut graph_rows).await?;
     tx.load(&needs, &mut graph_rows).await?;
     let second = needs.second(&batch, &graph_rows);
     tx.load(&second, &mut graph_rows).await?;
     Ok(graph_rows)
+}
+
+/// Loads the rows that a repair makes the graph follow: of an edge its ends too, which an edge needs to be there.
+async fn load_stored(
+    store: &dyn Store,
+    fence: &DrainFence,
+    needs: &mut GraphNeeds,
+    graph_rows: &mut GraphRows,
+) -> Result<(), Trouble> {
+    let keys: Vec<RowKey> = needs.stored.iter().copied().collect();
+    if keys.is_empty() {
+        return Ok(());
+    }
+    let rows = store.content_rows(fence.namespace, &keys).await?;
+    let ends =
+        rows.iter().flat_map(|row| [Column::SourceEntityId, Column::TargetEntityId].map(|end| row.get(end).id()));
+    let ends: BTreeSet<Uuid> = ends.flatten().collect();
+    let entities: Vec<RowKey> = ends.iter().copied().map(RowKey::entity).collect();
+    let ends_rows = store.content_rows(fence.namespace, &entities).await?;
+    needs.nodes.extend(ends);
+    rows.into_iter().chain(ends_rows).for_each(|row| graph_rows.load_stored(row));
+    Ok(())
 }
 
 fn telling<'a>(row: &'a OutboxRow, applied: Option<&'a GraphRecord>) -> Telling<'a> {

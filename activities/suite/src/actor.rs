@@ -6,9 +6,12 @@ use dream_core::algo::cosine::Score;
 use dream_core::change::{Column, RowKey};
 use dream_core::digest::Fingerprint;
 use dream_core::id::{OpId, RunId};
+use dream_core::mirror::verify::Difference;
 use dream_core::op::{Decision, Draft, Intent, OpKind, OpState, Premise, Reason};
 use dream_core::plan::{Plan, PlanHash, seal as seal_drafts};
-use dream_core::realm::graph::evidence::{CentroidEvidence, DropEvidence, Evidence, MergeEvidence, ReabsorbEvidence};
+use dream_core::realm::graph::evidence::{
+    CentroidEvidence, DropEvidence, Evidence, MergeEvidence, ReabsorbEvidence, RepairEvidence,
+};
 use dream_core::run::{Mode, Realm, RunState, Trigger};
 use dream_core::undo::OnChanged;
 use dream_core::verdict::name_key;
@@ -210,6 +213,12 @@ pub fn drop_references(row: RowKey, chunks: &[u128]) -> Draft {
     let evidence = Evidence::Drop(DropEvidence { references: 3, dead: 1 });
     let intent = Intent::DropReferences { row, chunks: chunks.iter().copied().map(chunk).collect() };
     draft(OpKind::SourceChunkIdsGc, Decision::Planned, intent, vec![Premise::RowLive { row }], evidence)
+}
+
+/// A repair of what the graph says of a row.
+pub fn repair(row: RowKey, difference: Difference) -> Draft {
+    let evidence = Evidence::Repair(RepairEvidence { difference });
+    draft(OpKind::MirrorRepair, Decision::Planned, Intent::Repair { row, ends: None }, Vec::new(), evidence)
 }
 
 /// An explanation why entities stay apart.

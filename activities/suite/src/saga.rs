@@ -3,9 +3,10 @@
 //! A new kind of op does not compile until it has a world here.
 
 use dream_core::change::{Column, RowKey, Table, Value};
+use dream_core::mirror::verify::Difference;
 use dream_core::op::{Decision, Draft, Intent, OpKind, OpState};
 
-use crate::actor::{centroid, drop_references, kept_apart};
+use crate::actor::{centroid, drop_references, kept_apart, repair};
 use crate::kit::{Mention, WorldKit};
 use crate::world::{Scene, chunk, edge, entity, id, temporal_edge, vector};
 
@@ -76,6 +77,10 @@ async fn saga(kit: &dyn WorldKit, kind: OpKind) -> Saga<'_> {
         OpKind::SourceChunkIdsGc => {
             let edge = drop_references(RowKey::relationship(id(n + 10)), &[n + 10]);
             ends(OpState::Applied, true, vec![edge, drop_references(RowKey::entity(id(n + 1)), &[n + 1])])
+        }
+        OpKind::MirrorRepair => {
+            let edge = repair(RowKey::relationship(id(n + 10)), Difference::EdgeMissing);
+            ends(OpState::Applied, true, vec![edge, repair(RowKey::entity(id(n + 1)), Difference::NodeMissing)])
         }
     };
     Saga { scene, kind, drafts, run: n + 1, state, is_mirrored }

@@ -120,7 +120,10 @@ impl Group<'_> {
                     centroid::needs(*entity, members, op.draft.decision, &mut needs);
                 }
                 Intent::DropReferences { row, chunks } => gc::needs(*row, chunks, &mut needs),
-                Intent::Observe { .. } => {}
+                Intent::Repair { row, ends: None } => {
+                    needs.rows.insert(*row);
+                }
+                Intent::Repair { ends: Some(_), .. } | Intent::Observe { .. } => {}
             }
             for premise in &op.draft.premises {
                 premise_needs(premise, &mut needs);
@@ -174,8 +177,10 @@ impl Group<'_> {
         if pairs.is_some_and(|pairs| !apart.is_disjoint(&pairs)) {
             return settled(OpState::Skipped, Reason::VerdictKeepApart);
         }
-        if let Some(result) = in_graph(op, rows) {
-            return result;
+        match in_graph(op, rows) {
+            Ok(Some(result)) => return result,
+            Ok(None) => {}
+            Err(reason) => return settled(OpState::Stale, reason),
         }
         let mut editor = rows.edit();
         let applied = match self.run(op, &mut editor) {
@@ -210,7 +215,7 @@ impl Group<'_> {
                 centroid::apply(editor, self.context, *entity, members, answer)
             }
             Intent::DropReferences { row, chunks } => gc::apply(editor, *row, chunks).map(Ok),
-            Intent::Observe { .. } => Ok(Ok(Applied::default())),
+            Intent::Repair { .. } | Intent::Observe { .. } => Ok(Ok(Applied::default())),
         }
     }
 
@@ -274,34 +279,57 @@ fn premise_needs(premise: &Premise, needs: &mut Needs) {
     }
 }
 
-/// What becomes of an op on an edge that the graph database alone has: the tables say which of its references are dead
-/// still, and the graph is told; there is no row to change. None if the op is of another kind, or the tables have it now.
-fn in_graph(op: &Op, rows: &Rows) -> Option<OpResult> {
-    let Intent::DropReferences { row, chunks } = &op.draft.intent else { return None };
-    let ends = op.draft.premises.iter().find_map(|premise| match premise {
+/// What becomes of an op that changes no row of the tables, and of which the graph alone is told: a repair, or a removal of
+/// references from an edge that only the graph has. None if there are rows to change; an error says why it is stale.
+fn in_graph(op: &Op, rows: &Rows) -> Result<Option<OpResult>, Reason> {
+    match &op.draft.intent {
+        Intent::Repair { row, ends } if ends.is_some() || rows.get(*row).is_some() => {
+            Ok(Some(told(op, vec![Verb::Repair { row: *row, ends: *ends }], EffectNumbers::default())))
+        }
+        Intent::Repair { .. } => Err(Reason::RowMissing),
+        Intent::DropReferences { row, chunks } if rows.get(*row).is_none() => {
+            Ok(edge_in_graph(op).map(|ends| dropped_in_graph(op, (*row, chunks), ends, rows)))
+        }
+        _ => Ok(None),
+    }
+}
+
+/// Where an edge runs that the graph alone has, if the op is about one.
+fn edge_in_graph(op: &Op) -> Option<&Vec<(uuid::Uuid, uuid::Uuid)>> {
+    op.draft.premises.iter().find_map(|premise| match premise {
         Premise::EdgeInGraph { ends } => Some(ends),
         _ => None,
-    })?;
-    if rows.get(*row).is_some() {
-        return None;
-    }
+    })
+}
+
+/// The tables say which of its references are dead still, and the graph is told.
+fn dropped_in_graph(
+    op: &Op,
+    (row, chunks): (RowKey, &[uuid::Uuid]),
+    ends: &[(uuid::Uuid, uuid::Uuid)],
+    rows: &Rows,
+) -> OpResult {
     let dead: Vec<uuid::Uuid> = chunks.iter().filter(|chunk| !rows.chunk_is_live(**chunk)).copied().collect();
-    let is_done = !dead.is_empty();
     let references_removed = u32::try_from(dead.len()).unwrap_or(u32::MAX);
-    Some(OpResult {
+    let numbers = EffectNumbers { references_removed, ..EffectNumbers::default() };
+    let is_done = !dead.is_empty();
+    let verb = is_done.then(|| Verb::DropReferences { row, chunks: dead, ends: ends.to_vec() });
+    told(op, verb.into_iter().collect(), numbers)
+}
+
+/// The result of an op of which the graph is told and that changes no row.
+fn told(op: &Op, verbs: Vec<Verb>, numbers: EffectNumbers) -> OpResult {
+    let is_done = !verbs.is_empty();
+    OpResult {
         seq: op.seq,
         op: op.id,
         state: if is_done { OpState::Applied } else { OpState::Noop },
         reason: None,
-        numbers: EffectNumbers { references_removed, ..EffectNumbers::default() },
+        numbers,
         undo: is_done.then(|| UndoRecord { changes: Vec::new() }),
-        verbs: if is_done {
-            vec![Verb::DropReferences { row: *row, chunks: dead, ends: ends.clone() }]
-        } else {
-            Vec::new()
-        },
+        verbs,
         verdicts: Vec::new(),
-    })
+    }
 }
 
 fn result_of(op: &Op, changes: &[RowChange], applied: Applied) -> OpResult {
@@ -379,7 +407,9 @@ pub fn merged(intent: &Intent) -> Option<Vec<uuid::Uuid>> {
     match intent {
         Intent::MergeEntities { keep, absorb } => Some([&[*keep], absorb.as_slice()].concat()),
         Intent::Reabsorb { keep, absorbed } => Some(vec![*keep, *absorbed]),
-        Intent::Centroid { .. } | Intent::DropReferences { .. } | Intent::Observe { .. } => None,
+        Intent::Centroid { .. } | Intent::DropReferences { .. } | Intent::Repair { .. } | Intent::Observe { .. } => {
+            None
+        }
     }
 }
 

@@ -372,6 +372,12 @@ impl Row {
         self.table.position(column).map(|position| &self.cells[position])
     }
 
+    /// Whether the row's validity has not ended, and nobody has invalidated it.
+    pub fn is_live(&self, now: Moment) -> bool {
+        let ended = |column| self.get(column).time().is_some_and(|end| end <= now);
+        !ended(Column::ValidUntil) && !ended(Column::ValidTo) && self.get(Column::InvalidatedAt).is_null()
+    }
+
     /// Puts a cell into `column`; a column the table lacks is left out.
     pub fn put(&mut self, column: Column, cell: impl Into<Cell>) {
         if let Some(position) = self.table.position(column) {

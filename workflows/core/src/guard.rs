@@ -26,7 +26,8 @@ fn may_change(kind: OpKind, table: Table, column: Option<Column>) -> bool {
             | OpKind::OrphanReport
             | OpKind::SourceChunkIdsAudit
             | OpKind::SourceChunkIdsGc
-            | OpKind::CentroidRecompute,
+            | OpKind::CentroidRecompute
+            | OpKind::MirrorRepair,
             _,
         ) => false,
         (OpKind::Reabsorb | OpKind::DedupeEntities, Table::Entities) => matches!(

@@ -10,6 +10,7 @@
 
 mod adopt;
 mod hold;
+pub mod repair;
 mod rows;
 mod tell;
 pub mod verify;
@@ -70,6 +71,14 @@ pub enum Verb {
         invalidate: Vec<Uuid>,
         /// Edges that get other ends.
         rewrite: Vec<Rewrite>,
+    },
+    /// A node or an edge becomes what the tables say, whatever it is.
+    Repair {
+        /// Which row.
+        row: RowKey,
+        /// Where an edge shall run that the graph alone has.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        ends: Option<(Uuid, Uuid)>,
     },
     /// The op is taken back, by what the store kept of the graph when it was told.
     TakeBack {
@@ -134,6 +143,9 @@ impl Verb {
                     rewrite.iter().flat_map(|rewrite| [rewrite.relationship, rewrite.source, rewrite.target]);
                 retire.iter().chain(invalidate).copied().chain(rewritten).collect()
             }
+            Self::Repair { row, ends } => {
+                ends.iter().flat_map(|(source, target)| [*source, *target]).chain([row.id]).collect()
+            }
             Self::TakeBack { .. } => Vec::new(),
         }
     }
@@ -148,15 +160,18 @@ pub fn verbs(intent: &Intent, numbers: &EffectNumbers, changes: &[RowChange]) ->
             vec![Verb::Reabsorb { keep: *keep, absorbed: *absorbed, mentions_added: numbers.mentions_added }]
         }
         Intent::DropReferences { row, .. } => changes.iter().filter_map(|change| dropped(*row, change)).collect(),
-        // Khora's graph holds no vectors.
-        Intent::Centroid { .. } | Intent::Observe { .. } => Vec::new(),
+        // Khora's graph holds no vectors; a repair changes no row of the tables, and brings its verb itself.
+        Intent::Centroid { .. } | Intent::Repair { .. } | Intent::Observe { .. } => Vec::new(),
     }
 }
 
 /// What the graph must know of an op that was taken back, if that changed anything.
 pub fn verbs_of_undo(intent: &Intent, is_changed: bool, overwrite: bool) -> Vec<Verb> {
     let is_mirrored = match intent {
-        Intent::MergeEntities { .. } | Intent::Reabsorb { .. } | Intent::DropReferences { .. } => true,
+        Intent::MergeEntities { .. }
+        | Intent::Reabsorb { .. }
+        | Intent::DropReferences { .. }
+        | Intent::Repair { .. } => true,
         Intent::Centroid { .. } | Intent::Observe { .. } => false,
     };
     if is_mirrored && is_changed { vec![Verb::TakeBack { overwrite }] } else { Vec::new() }

@@ -33,6 +33,8 @@ named_variants! {
         CentroidRecompute = "vectorcypher_centroid_recompute",
         /// Removal of dead references.
         SourceChunkIdsGc = "vectorcypher_source_chunk_ids_gc",
+        /// What the graph database says otherwise than the tables.
+        MirrorRepair = "dream_mirror_repair",
     }
 }
 
@@ -42,7 +44,12 @@ impl OpKind {
         matches!(self, Self::SchemaDriftReport | Self::OrphanReport | Self::SourceChunkIdsAudit)
     }
 
-    /// Where this kind stands among the ops on one row: reabsorb, merge, centroid, gc.
+    /// Whether this kind runs only where it is asked for by name.
+    pub const fn is_on_request(self) -> bool {
+        matches!(self, Self::MirrorRepair)
+    }
+
+    /// Where this kind stands among the ops on one row: reabsorb, merge, centroid, gc, repair.
     pub const fn stage(self) -> u8 {
         match self {
             Self::SchemaDriftReport | Self::OrphanReport | Self::SourceChunkIdsAudit => 0,
@@ -50,6 +57,7 @@ impl OpKind {
             Self::DedupeEntities => 2,
             Self::CentroidRecompute => 3,
             Self::SourceChunkIdsGc => 4,
+            Self::MirrorRepair => 5,
         }
     }
 
@@ -59,7 +67,7 @@ impl OpKind {
             Self::SchemaDriftReport | Self::OrphanReport | Self::SourceChunkIdsAudit => "audit",
             Self::Reabsorb | Self::DedupeEntities => "plan",
             Self::CentroidRecompute => "mutation_plan",
-            Self::SourceChunkIdsGc => "mutation",
+            Self::SourceChunkIdsGc | Self::MirrorRepair => "mutation",
         }
     }
 
@@ -73,6 +81,7 @@ impl OpKind {
             Self::DedupeEntities => "dedupe",
             Self::CentroidRecompute => "centroid",
             Self::SourceChunkIdsGc => "gc",
+            Self::MirrorRepair => "repair",
         }
     }
 }
@@ -234,6 +243,14 @@ pub enum Intent {
         /// The chunks that are gone, in id order.
         chunks: Vec<Uuid>,
     },
+    /// Makes the graph database say of a row what the tables say.
+    Repair {
+        /// The row.
+        row: RowKey,
+        /// Where an edge shall run that the graph alone has.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        ends: Option<(Uuid, Uuid)>,
+    },
     /// Looks, or explains why nothing is done, about these rows in id order.
     Observe {
         /// The rows spoken of.
@@ -247,7 +264,7 @@ impl Intent {
         match self {
             Self::MergeEntities { keep, .. } | Self::Reabsorb { keep, .. } => *keep,
             Self::Centroid { entity, .. } => *entity,
-            Self::DropReferences { row, .. } => row.id,
+            Self::DropReferences { row, .. } | Self::Repair { row, .. } => row.id,
             Self::Observe { rows } => rows.first().copied().unwrap_or_default(),
         }
     }
@@ -264,6 +281,10 @@ impl Intent {
             Self::Centroid { entity, members } => ids(digester.text("centroid").bytes(entity.as_bytes()), members),
             Self::DropReferences { row, chunks } => {
                 ids(digester.text("drop_references").text(row.table.as_str()).bytes(row.id.as_bytes()), chunks)
+            }
+            Self::Repair { row, ends } => {
+                let ends = ends.iter().flat_map(|(source, target)| [*source, *target]).collect::<Vec<_>>();
+                ids(digester.text("repair").text(row.table.as_str()).bytes(row.id.as_bytes()), &ends)
             }
             Self::Observe { rows } => ids(digester.text("observe"), rows),
         }

@@ -262,10 +262,13 @@ impl Settings {
         (knob.read)(self)
     }
 
-    /// Whether the switch of an op is on. Audits have none: they only look.
+    /// Whether the switch of an op is on. Audits have none, as they only look, and a
+    /// repair has none, as it is asked for by name.
     pub const fn is_on(&self, kind: OpKind) -> bool {
         match kind {
-            OpKind::SchemaDriftReport | OpKind::OrphanReport | OpKind::SourceChunkIdsAudit => true,
+            OpKind::SchemaDriftReport | OpKind::OrphanReport | OpKind::SourceChunkIdsAudit | OpKind::MirrorRepair => {
+                true
+            }
             OpKind::Reabsorb | OpKind::DedupeEntities => self.dedupe_entities_enabled,
             OpKind::CentroidRecompute => self.centroid_recompute_enabled,
             OpKind::SourceChunkIdsGc => self.source_chunk_ids_gc_enabled,

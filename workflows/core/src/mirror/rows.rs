@@ -19,6 +19,10 @@ pub struct GraphNeeds {
     pub edges_between: BTreeSet<(Uuid, Uuid)>,
     /// Edges that are known by their ids alone; whoever loads finds out where they run.
     pub edges: BTreeSet<Uuid>,
+    /// Edges that are looked for wherever they run, which costs a pass over the edges of the namespace.
+    pub edges_anywhere: BTreeSet<Uuid>,
+    /// Rows that are needed as the tables hold them; of an edge, its ends too.
+    pub stored: BTreeSet<RowKey>,
 }
 
 impl GraphNeeds {
@@ -61,6 +65,17 @@ impl GraphNeeds {
                     self.edges_between.insert((rewrite.source, rewrite.target));
                 }
             }
+            Verb::Repair { row, ends } => {
+                if row.table == Table::Entities {
+                    self.nodes.insert(row.id);
+                } else {
+                    self.edges_anywhere.insert(row.id);
+                    self.nodes.extend(ends.iter().flat_map(|(source, target)| [*source, *target]));
+                }
+                if ends.is_none() {
+                    self.stored.insert(*row);
+                }
+            }
             Verb::TakeBack { .. } => self.of_record(applied),
         }
     }
@@ -95,7 +110,7 @@ impl GraphNeeds {
                         leads.entry(target).or_default().insert(rewrite.target);
                     }
                 }
-                Verb::DropReferences { .. } | Verb::TakeBack { .. } => {}
+                Verb::DropReferences { .. } | Verb::Repair { .. } | Verb::TakeBack { .. } => {}
             }
         }
         let mut second = Self::default();
@@ -155,6 +170,7 @@ pub struct GraphRows {
     pub(super) rows: Rows,
     pub(super) edges: BTreeMap<Uuid, GraphEdge>,
     pub(super) gone: BTreeMap<Uuid, GraphEdge>,
+    pub(super) stored: BTreeMap<RowKey, Row>,
 }
 
 impl GraphRows {
@@ -169,6 +185,11 @@ impl GraphRows {
             self.rows.load(edge.row.clone());
             self.edges.insert(edge.row.id, edge);
         }
+    }
+
+    /// Takes in a row as the tables hold it.
+    pub fn load_stored(&mut self, row: Row) {
+        self.stored.insert(row.key(), row);
     }
 
     /// Edges that are loaded.

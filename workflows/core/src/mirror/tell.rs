@@ -9,7 +9,7 @@ use crate::change::{Cell, Column, Existence, Row, RowChange, RowKey, Table, Valu
 use crate::clock::Moment;
 use crate::id::OpId;
 use crate::mirror::writes::SHAPE;
-use crate::mirror::{GraphRows, Rewrite, Verb};
+use crate::mirror::{GraphRows, Rewrite, Verb, repair};
 use crate::realm::graph::merge::{is_live, mention_count, take_over};
 use crate::rows::{Editor, NotLoaded};
 use crate::undo::{OnChanged, UndoRecord};
@@ -108,8 +108,12 @@ pub fn tell(rows: &mut GraphRows, telling: &Telling<'_>) -> Told {
     let mut missing = false;
     let mut editor = rows.rows.edit();
     for verb in telling.verbs {
+        let done = match verb {
+            Verb::Repair { row, ends } => repair::carry_out(&mut editor, &rows.stored, telling, *row, *ends),
+            _ => carry_out(&mut editor, telling, verb),
+        };
         // A row that is not there was looked for in vain.
-        missing |= carry_out(&mut editor, telling, verb).unwrap_or(true);
+        missing |= done.unwrap_or(true);
     }
     let mut changes = editor.finish();
     // What a merge writes to tables of ours is no part of the graph.
@@ -155,6 +159,7 @@ fn carry_out(editor: &mut Editor<'_>, telling: &Telling<'_>, verb: &Verb) -> Res
             missing |= end_nodes(editor, telling, retire)?;
             Ok(missing)
         }
+        Verb::Repair { .. } => Ok(true),
         Verb::TakeBack { overwrite } => take_back(editor, telling, *overwrite),
     }
 }
@@ -271,11 +276,11 @@ fn kept_cells(rows: &GraphRows, edge: RowKey) -> BTreeMap<Column, KeptCell> {
 
 /// Where an edge ran before a change and where it runs after it.
 fn ends(rows: &GraphRows, change: &RowChange) -> Option<[(Uuid, Uuid); 2]> {
-    debug_assert_eq!(change.existence, Existence::Kept, "edges are invalidated and revived, not made");
     let row = rows.rows.get(RowKey::relationship(change.key.id))?;
     let end = |column| {
         let after = row.get(column).id()?;
-        let touched = change.columns.iter().find(|cell| cell.column == column);
+        let is_kept = change.existence == Existence::Kept;
+        let touched = change.columns.iter().find(|cell| is_kept && cell.column == column);
         Some((touched.map_or(Some(after), |cell| cell.before.value.id())?, after))
     };
     let (source_before, source) = end(Column::SourceEntityId)?;

@@ -1,5 +1,7 @@
 //! A graph in memory, told of ops as a drainer tells a real one.
 
+mod repair;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;
@@ -57,6 +59,8 @@ struct Model {
     nodes: BTreeMap<Uuid, Row>,
     edges: BTreeMap<Uuid, GraphEdge>,
     versions: BTreeSet<(Uuid, Uuid)>,
+    /// What the tables hold, where that matters.
+    stored: BTreeMap<RowKey, Row>,
 }
 
 impl Model {
@@ -65,6 +69,7 @@ impl Model {
             nodes: nodes.into_iter().map(|row| (row.id, row)).collect(),
             edges: edges.into_iter().map(|edge| (edge.row.id, edge)).collect(),
             versions: BTreeSet::new(),
+            stored: BTreeMap::new(),
         }
     }
 
@@ -77,11 +82,25 @@ impl Model {
             let is_needed = needs.edges_touching.contains(&source)
                 || needs.edges_touching.contains(&target)
                 || needs.edges_between.contains(&(source, target))
-                || needs.edges.contains(&edge.row.id);
+                || needs.edges.contains(&edge.row.id)
+                || needs.edges_anywhere.contains(&edge.row.id);
             if is_needed {
                 rows.load_edge(edge.clone());
             }
         }
+    }
+
+    /// Loads what the tables hold, with the ends of their edges, as a drainer does.
+    fn with_stored(&self, mut needs: GraphNeeds, rows: &mut GraphRows) -> GraphNeeds {
+        for row in needs.stored.clone().iter().filter_map(|key| self.stored.get(key)) {
+            let ends = [Column::SourceEntityId, Column::TargetEntityId].map(|end| row.get(end).id());
+            needs.nodes.extend(ends.into_iter().flatten());
+            ends.into_iter().flatten().filter_map(|end| self.stored.get(&RowKey::entity(end))).for_each(|entity| {
+                rows.load_stored(entity.clone());
+            });
+            rows.load_stored(row.clone());
+        }
+        needs
     }
 
     /// Tells it of ops, all in one batch; answers what was kept.
@@ -89,7 +108,7 @@ impl Model {
         let mut rows = GraphRows::default();
         let telling = |op: &OpId, verbs| Telling { op: *op, verbs, at: at(*op), applied: kept.get(op) };
         let batch: Vec<Telling<'_>> = ops.iter().map(|(op, verbs)| telling(op, verbs)).collect();
-        let first = GraphNeeds::of(&batch);
+        let first = self.with_stored(GraphNeeds::of(&batch), &mut rows);
         self.load(&first, &mut rows);
         self.load(&first.second(&batch, &rows), &mut rows);
         let mut records: BTreeMap<OpId, GraphRecord> = kept.clone();
@@ -111,6 +130,7 @@ impl Model {
                 row.put(*column, cell.clone());
             }
         };
+        self.nodes.extend(writes.nodes_created.iter().map(|row| (row.id, row.clone())));
         self.versions.extend(writes.versions.iter().map(|version| (version.entity, version.version)));
         for removed in &writes.edges_removed {
             let edge = self.edges.remove(&removed.id).unwrap();
@@ -125,10 +145,15 @@ impl Model {
         }
         for created in &writes.edges_created {
             let mut edge = gone_edge(created.id);
-            assert_eq!((&edge.properties, edge.label()), (&created.properties, created.label.as_str()));
+            assert_eq!(edge.properties, created.properties);
+            edge.row.put(Column::RelationshipType, Value::Text(created.label.clone()));
             edge.row.put(Column::SourceEntityId, Value::Id(created.ends.0));
             edge.row.put(Column::TargetEntityId, Value::Id(created.ends.1));
             assert!(self.edges.insert(created.id, edge).is_none());
+        }
+        for row in &writes.edges_imported {
+            let edge = GraphEdge { row: row.clone(), properties: String::new() };
+            assert!(self.edges.insert(row.id, edge).is_none());
         }
         for set in &writes.edges_set {
             let edge = self.edges.get_mut(&set.id).unwrap();
@@ -140,6 +165,10 @@ impl Model {
         }
         for version in &writes.versions_removed {
             assert!(self.versions.remove(&(version.entity, version.version)));
+        }
+        for removed in &writes.nodes_removed {
+            let has_edges = self.edges.values().any(|edge| [edge.ends().0, edge.ends().1].contains(removed));
+            assert!(has_edges || self.nodes.remove(removed).is_some());
         }
     }
 

@@ -1,9 +1,10 @@
-//! Whether a store and its graph say the same: a comparison fed with both, in any order.
+//! Whether a store and its graph say the same: a comparison fed with what the store holds, what was kept of each op, the
+//! nodes and at last the edges.
 //!
 //! Nodes are compared both ways. Edges are compared both ways only where the tables hold edges of the namespace; elsewhere
-//! the graph is looked at alone. What an op left is compared with what was kept of it.
+//! the graph is looked at alone, edge by edge, and none of them is held. What an op left is compared with what was kept of it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
@@ -112,6 +113,11 @@ pub struct Comparison {
     nodes: BTreeMap<Uuid, Sides>,
     edges: BTreeMap<Uuid, EdgeSides>,
     told: BTreeMap<Uuid, Option<(Uuid, Uuid)>>,
+    /// Whether the tables hold edges of the namespace.
+    has_relationships: bool,
+    /// Live edges that were looked at and are not held.
+    edges_passed: u64,
+    stranded: BTreeSet<Uuid>,
 }
 
 fn type_digest(text: &str) -> u64 {
@@ -134,12 +140,21 @@ impl Comparison {
     pub fn relationship(&mut self, id: Uuid, ends: (Uuid, Uuid), relationship_type: &str, is_live: bool) {
         let side = EdgeSide { ends, type_digest: type_digest(relationship_type), is_live };
         self.edges.entry(id).or_default().store = Some(side);
+        self.has_relationships = true;
     }
 
-    /// An edge of the graph.
+    /// An edge of the graph, behind everything else.
     pub fn edge(&mut self, id: Uuid, ends: (Uuid, Uuid), label: &str, is_live: bool) {
-        let side = EdgeSide { ends, type_digest: type_digest(label), is_live };
-        self.edges.entry(id).or_default().graph = Some(side);
+        let retired = |end: &Uuid| self.nodes.get(end).is_some_and(|sides| sides.graph == Some(false));
+        if is_live && (retired(&ends.0) || retired(&ends.1)) {
+            self.stranded.insert(id);
+        }
+        if self.has_relationships || self.told.contains_key(&id) {
+            let side = EdgeSide { ends, type_digest: type_digest(label), is_live };
+            self.edges.entry(id).or_default().graph = Some(side);
+        } else {
+            self.edges_passed += u64::from(is_live);
+        }
     }
 
     /// What was kept of an op; later ops later.
@@ -152,8 +167,14 @@ impl Comparison {
 
     /// How the two differ.
     pub fn finish(self) -> Compared {
+        self.each(&mut |_, _, _| {})
+    }
+
+    /// How the two differ, saying of each difference which row it is about, and of an edge that the graph alone has where
+    /// it shall run.
+    pub fn each(self, visit: &mut dyn FnMut(Difference, Uuid, Option<(Uuid, Uuid)>)) -> Compared {
         let mut compared = Compared { edges_told: self.told.len() as u64, ..Compared::default() };
-        let mut differences = Differences::default();
+        let mut differences = Differences { all: BTreeMap::new(), visit };
         for (id, sides) in &self.nodes {
             compared.entities += u64::from(sides.store == Some(true));
             compared.nodes += u64::from(sides.graph == Some(true));
@@ -164,27 +185,28 @@ impl Comparison {
                 (Some(true), Some(false)) => Difference::NodeNotLive,
                 _ => continue,
             };
-            differences.add(difference, *id);
+            differences.add(difference, *id, None);
         }
-        let has_relationships = self.edges.values().any(|sides| sides.store.is_some());
+        self.stranded.iter().for_each(|id| differences.add(Difference::EdgeStranded, *id, None));
+        compared.edges = self.edges_passed;
         for (id, sides) in &self.edges {
             compared.relationships += u64::from(sides.store.is_some_and(|side| side.is_live));
             compared.edges += u64::from(sides.graph.is_some_and(|side| side.is_live));
-            let retired = |end: &Uuid| self.nodes.get(end).is_some_and(|sides| sides.graph == Some(false));
-            if sides.graph.is_some_and(|edge| edge.is_live && (retired(&edge.ends.0) || retired(&edge.ends.1))) {
-                differences.add(Difference::EdgeStranded, *id);
-            }
-            if has_relationships && let Some(difference) = edge_difference(*sides) {
-                differences.add(difference, *id);
+            if self.has_relationships
+                && let Some(difference) = edge_difference(*sides)
+            {
+                differences.add(difference, *id, None);
             }
         }
         for (id, expected) in &self.told {
             let found = self.edges.get(id).and_then(|sides| sides.graph).map(|edge| edge.ends);
             if found != *expected {
-                differences.add(Difference::EdgeNotAsTold, *id);
+                // Where the tables have the edge, they say where it shall run.
+                let is_elsewhere = found.is_some() && self.edges.get(id).is_some_and(|sides| sides.store.is_none());
+                differences.add(Difference::EdgeNotAsTold, *id, expected.filter(|_| is_elsewhere));
             }
         }
-        compared.differences = differences.0;
+        compared.differences = differences.all;
         compared
     }
 }
@@ -202,12 +224,15 @@ fn edge_difference(sides: EdgeSides) -> Option<Difference> {
     }
 }
 
-#[derive(Default)]
-struct Differences(BTreeMap<Difference, Differing>);
+struct Differences<'v> {
+    all: BTreeMap<Difference, Differing>,
+    visit: &'v mut dyn FnMut(Difference, Uuid, Option<(Uuid, Uuid)>),
+}
 
-impl Differences {
-    fn add(&mut self, difference: Difference, id: Uuid) {
-        let differing = self.0.entry(difference).or_default();
+impl Differences<'_> {
+    fn add(&mut self, difference: Difference, id: Uuid, ends: Option<(Uuid, Uuid)>) {
+        (self.visit)(difference, id, ends);
+        let differing = self.all.entry(difference).or_default();
         differing.count += 1;
         if differing.examples.len() < EXAMPLES_MAX {
             differing.examples.push(id);

@@ -2,7 +2,7 @@
 
 use uuid::Uuid;
 
-use crate::change::{Cell, Column, Table};
+use crate::change::{Cell, Column, Existence, Row, Table};
 use crate::clock::Moment;
 use crate::id::OpId;
 use crate::mirror::{GraphRecord, GraphRows};
@@ -11,7 +11,9 @@ use crate::rows::Image;
 /// Everything that one transaction writes to a graph, in the order in which it is done.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct GraphWrites {
-    /// Copies of nodes that are retired, made before anything else changes.
+    /// Nodes that are made, from rows of the tables.
+    pub nodes_created: Vec<Row>,
+    /// Copies of nodes that are retired, made before anything of them changes.
     pub versions: Vec<VersionWrite>,
     /// Copies that go, because their nodes live again.
     pub versions_removed: Vec<VersionWrite>,
@@ -21,10 +23,14 @@ pub struct GraphWrites {
     pub edges_moved: Vec<EdgeMove>,
     /// Edges that are made again.
     pub edges_created: Vec<EdgeCreate>,
+    /// Edges that are made, from rows of the tables.
+    pub edges_imported: Vec<Row>,
     /// Properties of edges.
     pub edges_set: Vec<EdgeSet>,
     /// Properties of nodes.
     pub nodes: Vec<NodeSet>,
+    /// Nodes that were made and go again, unless somebody hung an edge on them.
+    pub nodes_removed: Vec<Uuid>,
 }
 
 /// A retired node's copy.
@@ -118,12 +124,14 @@ impl GraphWrites {
             }
         }
         for (record, taken_back) in records {
-            writes.versions.extend(record.retired.iter().map(|entity| version(record.op, *entity, record.at)));
-            if let Some(taken_back) = taken_back {
-                let of = |entity: &Uuid| version(taken_back.op, *entity, taken_back.at);
-                let revived = taken_back.retired.iter().filter(|id| record.ends_or_revives(**id));
-                writes.versions_removed.extend(revived.map(of));
-            }
+            let Some(taken_back) = taken_back else {
+                writes.versions.extend(record.retired.iter().map(|entity| version(record.op, *entity, record.at)));
+                continue;
+            };
+            // A node that gets an earlier end back has its copy of then.
+            let of = |entity: &Uuid| version(taken_back.op, *entity, taken_back.at);
+            let revived = taken_back.retired.iter().filter(|id| record.ends_or_revives(**id));
+            writes.versions_removed.extend(revived.map(of));
         }
         // What one batch retires and revives leaves no copy.
         let (made, gone) = (writes.versions.clone(), writes.versions_removed.clone());
@@ -138,6 +146,11 @@ impl GraphWrites {
     }
 
     fn node(&mut self, image: &Image) {
+        match image.existence {
+            Existence::Created => return self.nodes_created.push(image.row.clone()),
+            Existence::Removed => return self.nodes_removed.push(image.row.id),
+            Existence::Kept => {}
+        }
         let cells = cells(image, |_| true);
         if !cells.is_empty() {
             self.nodes.push(NodeSet { entity: image.row.id, cells });
@@ -148,11 +161,19 @@ impl GraphWrites {
         let id = image.row.id;
         let end = |column| image.row.get(column).id().unwrap_or_default();
         let ends = (end(Column::SourceEntityId), end(Column::TargetEntityId));
-        let is_gone = !image.row.get(Column::InvalidatedAt).is_null();
+        let is_gone = image.existence == Existence::Removed || !image.row.get(Column::InvalidatedAt).is_null();
         let label = |edge: &super::GraphEdge| edge.label().to_owned();
         let label = match (rows.edges.get(&id), rows.gone.get(&id)) {
             (Some(edge), _) if is_gone => {
                 return self.edges_removed.push(EdgeRemove { id, label: label(edge), ends: edge.ends() });
+            }
+            (Some(edge), _) if edge.label() != image.row.get(Column::RelationshipType).text().unwrap_or_default() => {
+                // A label is nothing that can be set.
+                let after = image.row.get(Column::RelationshipType).text().unwrap_or_default().to_owned();
+                self.edges_removed.push(EdgeRemove { id, label: label(edge), ends: edge.ends() });
+                let properties = edge.properties.clone();
+                self.edges_created.push(EdgeCreate { id, label: after.clone(), ends, properties });
+                after
             }
             (Some(edge), _) => {
                 if edge.ends() != ends {
@@ -164,6 +185,9 @@ impl GraphWrites {
                 let properties = edge.properties.clone();
                 self.edges_created.push(EdgeCreate { id, label: label(edge), ends, properties });
                 label(edge)
+            }
+            (None, None) if image.existence == Existence::Created => {
+                return self.edges_imported.push(image.row.clone());
             }
             _ => return,
         };

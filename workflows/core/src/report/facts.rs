@@ -129,8 +129,10 @@ impl OpFacts {
             }
             Intent::Reabsorb { keep, absorbed } => vec![*keep, *absorbed],
             Intent::Centroid { entity, .. } => vec![*entity],
-            Intent::DropReferences { row, .. } if row.table == Table::Entities => vec![row.id],
-            Intent::DropReferences { .. } => Vec::new(),
+            Intent::DropReferences { row, .. } | Intent::Repair { row, .. } if row.table == Table::Entities => {
+                vec![row.id]
+            }
+            Intent::DropReferences { .. } | Intent::Repair { .. } => Vec::new(),
             Intent::Observe { rows } => rows.clone(),
         };
         if let Evidence::Collision(collision) = &self.op.draft.evidence {
@@ -144,7 +146,11 @@ impl OpFacts {
         match &self.op.draft.evidence {
             Evidence::Merge(merge) => &merge.pairs,
             Evidence::Apart(pair) => std::slice::from_ref(pair.as_ref()),
-            Evidence::Collision(_) | Evidence::Reabsorb(_) | Evidence::Centroid(_) | Evidence::Drop(_) => &[],
+            Evidence::Collision(_)
+            | Evidence::Reabsorb(_)
+            | Evidence::Centroid(_)
+            | Evidence::Drop(_)
+            | Evidence::Repair(_) => &[],
         }
     }
 }
@@ -240,7 +246,11 @@ impl Finding {
             OpKind::SchemaDriftReport => serde_json::from_str(payload).map(Self::Drift),
             OpKind::OrphanReport => serde_json::from_str(payload).map(Self::Orphan),
             OpKind::SourceChunkIdsAudit => serde_json::from_str(payload).map(Self::References),
-            OpKind::Reabsorb | OpKind::DedupeEntities | OpKind::CentroidRecompute | OpKind::SourceChunkIdsGc => {
+            OpKind::Reabsorb
+            | OpKind::DedupeEntities
+            | OpKind::CentroidRecompute
+            | OpKind::SourceChunkIdsGc
+            | OpKind::MirrorRepair => {
                 return Err(FindingError { kind });
             }
         };

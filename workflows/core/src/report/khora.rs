@@ -256,7 +256,10 @@ pub(super) fn inputs<'a>(op: &'a OpFacts, settings: &Settings, lens: &Lens<'_>) 
         (Intent::DropReferences { row, chunks }, Evidence::Drop(drop)) if row.table == Table::Entities => {
             Inputs::Drop(DropInputs { entity_id: row.id, before_length: drop.references, dead_uuids: chunks })
         }
-        (Intent::Reabsorb { .. } | Intent::DropReferences { .. } | Intent::Observe { .. }, _) => Inputs::Nothing {},
+        (
+            Intent::Reabsorb { .. } | Intent::DropReferences { .. } | Intent::Repair { .. } | Intent::Observe { .. },
+            _,
+        ) => Inputs::Nothing {},
     }
 }
 
@@ -336,9 +339,11 @@ pub(super) fn audit_inputs<'a>(audit: &AuditFacts, run: &RunFacts) -> Inputs<'a>
         OpKind::SourceChunkIdsAudit => {
             Inputs::References(ReferenceInputs { namespace_id: run.namespace, top_k_offenders: OFFENDERS_MAX })
         }
-        OpKind::Reabsorb | OpKind::DedupeEntities | OpKind::CentroidRecompute | OpKind::SourceChunkIdsGc => {
-            Inputs::Nothing {}
-        }
+        OpKind::Reabsorb
+        | OpKind::DedupeEntities
+        | OpKind::CentroidRecompute
+        | OpKind::SourceChunkIdsGc
+        | OpKind::MirrorRepair => Inputs::Nothing {},
     }
 }
 

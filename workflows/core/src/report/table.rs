@@ -107,6 +107,7 @@ pub fn what(facts: &OpFacts, lens: &Lens<'_>) -> String {
         Intent::Reabsorb { keep, absorbed } => format!("{} ← {}", entity(*keep, lens), entity(*absorbed, lens)),
         Intent::Centroid { entity: kept, .. } => format!("vector of {}", entity(*kept, lens)),
         Intent::DropReferences { row, chunks } => format!("{} of {}", chunks.len(), row_name(*row, lens)),
+        Intent::Repair { row, .. } => row_name(*row, lens),
         Intent::Observe { rows } => {
             rows.iter().take(NAMES_MAX).map(|id| entity(*id, lens)).collect::<Vec<_>>().join(" / ")
         }

@@ -252,6 +252,9 @@ pub fn evidence(evidence: &Evidence, threshold: Option<Score>) -> Weighed {
             let references = count(u64::from(drop.references), "reference", "references");
             Weighed { speaks_for: vec![format!("{} of {references} dead", drop.dead)], speaks_against: Vec::new() }
         }
+        Evidence::Repair(repair) => {
+            Weighed { speaks_for: vec![repair.difference.title().to_owned()], speaks_against: Vec::new() }
+        }
     }
 }
 
@@ -282,6 +285,7 @@ pub fn brief(rule: &str, evidence: &Evidence) -> String {
             (rule.to_owned(), [cosine, some(centroid.members, "member", "members"), None])
         }
         Evidence::Drop(drop) => (format!("{} of {} dead", drop.dead, drop.references), [None, None, None]),
+        Evidence::Repair(repair) => (repair.difference.title().to_owned(), [None, None, None]),
     };
     let mut parts = vec![first.replace('_', " ")];
     parts.extend(more.into_iter().flatten());
@@ -322,8 +326,10 @@ pub const fn audit_title(kind: OpKind) -> &'static str {
         OpKind::SchemaDriftReport => "Types against the declared ones",
         OpKind::OrphanReport => "Entities that nobody points at",
         OpKind::SourceChunkIdsAudit => "References to chunks",
-        OpKind::Reabsorb | OpKind::DedupeEntities | OpKind::CentroidRecompute | OpKind::SourceChunkIdsGc => {
-            kind.title()
-        }
+        OpKind::Reabsorb
+        | OpKind::DedupeEntities
+        | OpKind::CentroidRecompute
+        | OpKind::SourceChunkIdsGc
+        | OpKind::MirrorRepair => kind.title(),
     }
 }

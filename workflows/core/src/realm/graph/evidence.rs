@@ -5,6 +5,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::algo::cosine::Score;
+use crate::mirror::verify::Difference;
 use crate::realm::graph::dedupe::PairEvidence;
 
 /// The evidence of one op.
@@ -23,6 +24,8 @@ pub enum Evidence {
     Centroid(CentroidEvidence),
     /// Of a removal of dead references.
     Drop(DropEvidence),
+    /// Of a repair of the graph database.
+    Repair(RepairEvidence),
 }
 
 /// Why entities are one.
@@ -76,4 +79,11 @@ pub struct DropEvidence {
     pub references: u32,
     /// Those whose chunk is gone.
     pub dead: u32,
+}
+
+/// Why a node or an edge is repaired.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RepairEvidence {
+    /// How the graph differs from the tables.
+    pub difference: Difference,
 }

@@ -97,6 +97,10 @@ fn what(facts: &OpFacts, lens: &Lens<'_>) -> String {
             };
             format!("{references} of {of}")
         }
+        Intent::Repair { row, .. } => match row.table {
+            crate::change::Table::Entities => format!("node of {}", label(row.id, lens)),
+            _ => format!("edge `{}`", row.id),
+        },
         Intent::Observe { rows } => {
             let names: Vec<String> = rows.iter().take(NAMES_SHOWN_MAX).map(|id| label(*id, lens)).collect();
             and(&names)
