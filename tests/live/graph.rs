@@ -109,6 +109,11 @@ impl GraphLab {
         Self { lab, namespace, row_id, driver, server }
     }
 
+    /// A client of the graph.
+    pub const fn driver(&self) -> &Graph {
+        &self.driver
+    }
+
     /// The server of its own.
     pub const fn server(&self) -> &Server {
         self.server.as_ref().expect("a lab with a server of its own")

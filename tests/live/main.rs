@@ -15,6 +15,7 @@ mod canary;
 mod engine;
 mod graph;
 mod grpc;
+mod ingestion;
 mod input;
 mod khora;
 mod kill;

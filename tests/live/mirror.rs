@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use crate::graph::GraphLab;
+use crate::ingestion::Ingestion;
 use crate::lab::{completed, eventually, history, result};
 use crate::support::program::{count, run_id};
 use crate::support::world::{Chance, World};
@@ -159,6 +160,8 @@ async fn killed(seed: u64) -> bool {
     let mut chance = Chance(seed);
     let lab = GraphLab::with(&World::new(400).lines()).await;
     let before = lab.held().await;
+    // Beside every other one somebody writes all the while.
+    let ingestion = if seed % 2 == 1 { Some(Ingestion::begin(&lab, &before, seed).await) } else { None };
     let run = Uuid::now_v7().to_string();
     let namespace = lab.namespace.to_string();
     let arguments = ["run", "graph", "--namespace", &namespace, "--on", "local", "--mode", "apply", "--json"];
@@ -172,7 +175,9 @@ async fn killed(seed: u64) -> bool {
     let resumed = lab.lab.program.run(&[&arguments[..], &["--resume", &run]].concat());
     assert_eq!(resumed.code, 0, "seed {seed}: {}", resumed.stderr);
     lab.reconcile();
-    lab.is_clean(&format!("seed {seed}"));
+    if ingestion.is_none() {
+        lab.is_clean(&format!("seed {seed}"));
+    }
 
     // An undo that is killed goes on too, beside two reconcilers at once.
     let mut undo = lab.lab.program.start(&["undo", "--run", &run]);
@@ -188,7 +193,16 @@ async fn killed(seed: u64) -> bool {
         (code == 0 || code == 3).then_some(())
     });
     lab.reconcile();
-    assert_eq!(lab.held().await, before, "seed {seed}");
+    let held = match ingestion {
+        Some(ingestion) => {
+            let written = ingestion.end().await;
+            assert!(written.edges() > 20, "seed {seed}: {} edges", written.edges());
+            written.is_in(lab.held().await, &format!("seed {seed}"))
+        }
+        None => lab.held().await,
+    };
+    assert_eq!(held.other_than(&before), Vec::<String>::new(), "seed {seed}");
+    lab.is_clean(&format!("seed {seed}, undone"));
     is_disturbed
 }
 
