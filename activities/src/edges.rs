@@ -19,6 +19,7 @@ use dream_ports::{Graph, GraphError, Snapshot};
 use uuid::Uuid;
 
 use crate::failure::ResultExt;
+use crate::mirror::adopt;
 use crate::world::StoreHandle;
 
 /// Where edges are read.
@@ -38,7 +39,12 @@ pub async fn edges(handle: &StoreHandle, namespace: NamespaceId) -> Result<Resul
         limit: 1,
         ..OutboxFilter::default()
     };
-    if !handle.store.outbox(&owed).await.or_fail()?.is_empty() {
+    // What Khora left and nobody could take over yet is owed too.
+    let waits_for_khora = adopt(handle.store.as_ref(), namespace).await.unwrap_or_else(|failure| {
+        tracing::warn!("what Khora left in namespace {namespace} was not taken over: {failure}");
+        false
+    });
+    if waits_for_khora || !handle.store.outbox(&owed).await.or_fail()?.is_empty() {
         return Ok(Err(Reason::MirrorPending));
     }
     Ok(match graph.has_edges(namespace).await {

@@ -111,7 +111,8 @@ pub async fn drain(world: &World, handle: &StoreHandle, namespace: NamespaceId) 
 }
 
 /// Takes over what Khora left for the graph: it is owed like everything else, and nothing is planned on what it names before.
-pub(crate) async fn adopt(store: &dyn Store, namespace: NamespaceId) -> Result<(), Failure> {
+/// Answers whether that must wait for Khora.
+pub(crate) async fn adopt(store: &dyn Store, namespace: NamespaceId) -> Result<bool, Failure> {
     let adopted = store.adopt(namespace).await.or_fail()?;
     if adopted.entries > 0 {
         tracing::info!(entries = adopted.entries, "took over what Khora left for the graph of namespace {namespace}");
@@ -119,7 +120,7 @@ pub(crate) async fn adopt(store: &dyn Store, namespace: NamespaceId) -> Result<(
     for run in adopted.unreadable {
         tracing::warn!(run.id = %run, "what run {run} of Khora left for the graph cannot be read, and stays where it is");
     }
-    Ok(())
+    Ok(adopted.waits_for_khora)
 }
 
 async fn waiting(store: &dyn Store, namespace: NamespaceId, limit: u32) -> Result<Vec<OutboxRow>, Failure> {

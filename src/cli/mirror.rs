@@ -100,6 +100,11 @@ pub(crate) async fn owing(store: &dyn Store) -> Result<(Vec<Owing>, Vec<OutboxRo
 /// Shows it.
 pub(crate) async fn owed(store: &dyn Store) -> Result<(), Fault> {
     let (owing, parked) = owing(store).await?;
+    let left_by_khora = store.adoptable(None, NAMESPACES_MAX).await?;
+    if !left_by_khora.is_empty() {
+        let namespaces: Vec<String> = left_by_khora.iter().map(ToString::to_string).collect();
+        term::note(&format!("Khora left something for the graph of {}", namespaces.join(", ")));
+    }
     if !owing.is_empty() {
         term::note("what the graph database was not told yet:");
         let rows: Vec<Vec<String>> = owing
@@ -129,6 +134,7 @@ pub(crate) async fn owed(store: &dyn Store) -> Result<(), Fault> {
 /// The same as JSON.
 pub(crate) async fn owed_json(store: &dyn Store) -> Result<serde_json::Value, Fault> {
     let (owing, parked) = owing(store).await?;
+    let left_by_khora = store.adoptable(None, NAMESPACES_MAX).await?;
     let parked: Vec<_> = parked
         .iter()
         .map(|row| {
@@ -138,7 +144,7 @@ pub(crate) async fn owed_json(store: &dyn Store) -> Result<serde_json::Value, Fa
             })
         })
         .collect();
-    Ok(json!({ "namespaces": owing, "parked": parked }))
+    Ok(json!({ "namespaces": owing, "parked": parked, "left_by_khora": left_by_khora }))
 }
 
 #[derive(Debug, Subcommand)]

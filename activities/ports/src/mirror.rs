@@ -136,6 +136,8 @@ pub struct Adopted {
     pub entries: u64,
     /// Runs of Khora's that hold something which cannot be read, and stays there.
     pub unreadable: Vec<RunId>,
+    /// Whether there is something, and nothing was taken because Khora dreams over the namespace.
+    pub waits_for_khora: bool,
 }
 
 /// Which rows to list.

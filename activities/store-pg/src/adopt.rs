@@ -39,7 +39,7 @@ async fn adopt(tx: &mut Tx, namespace: NamespaceId, stable: StableNamespaceId) -
     // In the order in which everybody does: behind ingestion's lock no group of ours takes us for a dream of Khora's.
     exclude_ingestion(tx, namespace).await?;
     if !exclude_khoras_dreams(tx, namespace, stable).await? {
-        return Ok(adopted);
+        return Ok(Adopted { waits_for_khora: true, ..adopted });
     }
     let rows = query(sql!("khora_runs/lock_pending"))
         .bind(namespace.0)

@@ -66,7 +66,8 @@ async fn outbox(scene: &Scene<'_>) -> Vec<OutboxRow> {
 }
 
 async fn adopt(scene: &Scene<'_>) -> (u64, Vec<RunId>) {
-    let Adopted { entries, unreadable } = scene.store.adopt(scene.namespace.id).await.unwrap();
+    let Adopted { entries, unreadable, waits_for_khora } = scene.store.adopt(scene.namespace.id).await.unwrap();
+    assert!(!waits_for_khora, "nobody dreams there");
     (entries, unreadable)
 }
 

@@ -133,16 +133,23 @@ async fn nothing_that_khora_left_is_taken_over_while_it_dreams() {
          values (gen_random_uuid(), '{STABLE_ID}', 'manual', 'apply', 'applying', now(), now(), '{entry}')"
     ))
     .await;
-    let adopt = async || scene.store.adopt(scene.namespace.id).await.unwrap().entries;
+    let adopt = async || {
+        let adopted = scene.store.adopt(scene.namespace.id).await.unwrap();
+        (adopted.entries, adopted.waits_for_khora)
+    };
     let mut khora = stranger(&kit).await;
     for key in DREAM_KEYS {
         say(&mut khora, "begin").await;
         say(&mut khora, &format!("select pg_advisory_xact_lock({key})")).await;
-        assert_eq!(adopt().await, 0, "{key}");
+        assert_eq!(adopt().await, (0, true), "{key}");
         say(&mut khora, "rollback").await;
     }
     let adopted = futures::future::join_all((0..4).map(|_| adopt())).await;
-    assert_eq!(adopted.iter().sum::<u64>(), 1, "of many at once one takes it over: {adopted:?}");
+    assert_eq!(
+        adopted.iter().map(|adopted| adopted.0).sum::<u64>(),
+        1,
+        "of many at once one takes it over: {adopted:?}"
+    );
     kit.close().await;
 }
 
