@@ -196,7 +196,7 @@ async fn killed(seed: u64) -> bool {
     let held = match ingestion {
         Some(ingestion) => {
             let written = ingestion.end().await;
-            assert!(written.edges() > 20, "seed {seed}: {} edges", written.edges());
+            assert!(written.edges() > 0, "seed {seed}: nothing was written");
             written.is_in(lab.held().await, &format!("seed {seed}"))
         }
         None => lab.held().await,
