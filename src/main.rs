@@ -29,6 +29,10 @@ mod worker;
 
 use clap::Parser as _;
 
+/// Rows, properties and cells are many small pieces: the allocator of the system spends a sixth of a drain on them.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 #[tokio::main]
 async fn main() -> std::process::ExitCode {
     let cli = cli::Cli::parse();

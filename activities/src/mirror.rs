@@ -302,7 +302,7 @@ impl Drainer<'_> {
 }
 
 /// Why a drainer leaves a queue to itself.
-const ANOTHER: &str = "another_drainer";
+pub const ANOTHER: &str = "another_drainer";
 
 /// How a drainer goes on behind some rows.
 enum Next {

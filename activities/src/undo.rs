@@ -9,6 +9,7 @@ use dream_core::id::{ContentKey, OpId, RunId};
 use dream_core::op::OpState;
 use dream_core::undo::OnChanged;
 use dream_ports::apply::UndoRequest;
+use dream_ports::mirror::{OutboxFilter, OutboxState};
 use dream_ports::plan::OpFilter;
 use dream_workflows::contract::{ChangedCell, UndoInput, Undone};
 
@@ -34,12 +35,15 @@ pub async fn undo(world: &World, input: UndoInput) -> Result<Undone, Failure> {
         return Err(Failure::new(Code::WrongState, format!("run {run} is not over; cancel it first")));
     }
     let later = handle.store.built_upon_by(run, op).await.or_fail()?;
-    if !later.is_empty() && !input.dry_run {
+    if !later.is_empty() {
         let later: Vec<String> = later.iter().map(ToString::to_string).collect();
         return Err(Failure::new(
             Code::BuiltUpon,
             format!("run {} builds on what should be taken back", later.join(", ")),
         ));
+    }
+    if !input.without_graph {
+        check_graph(handle, run).await?;
     }
     let ops = ops_newest_first(handle, run, op).await?;
     let fence = handle
@@ -79,6 +83,23 @@ pub async fn undo(world: &World, input: UndoInput) -> Result<Undone, Failure> {
     handle.store.end_undo(&fence).await.or_fail()?;
     worked?;
     Ok(undone)
+}
+
+/// What a graph was told of must be taken back there too: an undo that only the tables see leaves it half done for good.
+async fn check_graph(handle: &StoreHandle, run: RunId) -> Result<(), Failure> {
+    if handle.graph.is_some() {
+        return Ok(());
+    }
+    let states = vec![OutboxState::Open, OutboxState::Parked, OutboxState::Done];
+    let told = OutboxFilter { run: Some(run), states, limit: 1, ..OutboxFilter::default() };
+    if handle.store.outbox(&told).await.or_fail()?.is_empty() {
+        return Ok(());
+    }
+    let message = format!(
+        "run {run} changed a graph database too, and none is configured here: set graph_url, or DREAM_GRAPH; \
+         if that graph is gone for good, --without-graph takes back the rest"
+    );
+    Err(Failure::new(Code::Configuration, message))
 }
 
 async fn target(handle: &StoreHandle, input: &UndoInput) -> Result<(RunId, Option<OpId>), Failure> {

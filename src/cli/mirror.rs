@@ -1,9 +1,13 @@
 //! `dream reconcile` and `dream verify`
 
+use std::time::{Duration, Instant};
+
 use clap::{Args, Subcommand};
+use dream_activities::mirror::ANOTHER;
 use dream_activities::verify::Verified;
 use dream_activities::{reconcile, verify};
 use dream_core::failure::Code;
+use dream_core::id::RunId;
 use dream_ports::Store;
 use dream_ports::mirror::{OutboxFilter, OutboxRow, OutboxState, Owing};
 use serde_json::json;
@@ -14,6 +18,12 @@ use super::run::{Engine, Graph, Run};
 use crate::config::Config;
 use crate::exit::{Exit, Fault};
 use crate::{term, wiring};
+
+/// How long somebody else's drain is waited for: a little longer than the lease of one that was killed.
+const ANOTHER_WAIT_MAX: Duration = Duration::from_secs(25);
+
+/// How often it is looked whether it is over.
+const ANOTHER_LOOK_EVERY: Duration = Duration::from_secs(2);
 
 /// Namespaces that are listed at once.
 const NAMESPACES_MAX: u32 = 1_000;
@@ -57,16 +67,22 @@ impl Reconcile {
             let fate = if drop { "given up" } else { "set free" };
             term::note(&format!("{released} rows that were set aside are {fate}"));
         }
+        handle.store.hurry().await?;
+        let began = Instant::now();
         let mut all = dream_workflows::contract::Reconciled::default();
         loop {
             let round = reconcile::reconcile(&world).await?;
             let (done, missing) = (all.done + round.done, all.missing + round.missing);
             let is_more = round.is_more;
             all = dream_workflows::contract::Reconciled { done, missing, ..round };
-            if !is_more {
+            if is_more {
+                term::note(&format!("{} rows told, {} left", all.done, all.left));
+            } else if all.reasons.contains(ANOTHER) && began.elapsed() < ANOTHER_WAIT_MAX {
+                // It is at work, or was killed and its lease ends soon.
+                tokio::time::sleep(ANOTHER_LOOK_EVERY).await;
+            } else {
                 break;
             }
-            term::note(&format!("{} rows told, {} left", all.done, all.left));
         }
         if self.json {
             term::json(&all)?;
@@ -190,7 +206,16 @@ impl VerifyMirror {
         let next = format!("run graph --namespace {} --enable --mode apply --plan-of {run}", self.namespace);
         let next = self.store.hints(&config).command(&next);
         let repair = Graph::repair(self.namespace, run, self.on, self.json, self.store);
+        let world = wiring::world(&config, repair.store.name()).await?;
+        let store = wiring::store_name(&config, repair.store.name()).to_owned();
         let exit = Run::Graph(Box::new(repair)).run(config).await?;
+        if world.store(&store)?.store.run(RunId(run)).await?.ops_total == 0 {
+            term::note(
+                "nothing of this is repaired: live edges on retired nodes are the next dream's, rows that wait are \
+                 `dream reconcile`'s, and what only the graph has is a person's to look at",
+            );
+            return Ok(Exit::CheckFailed);
+        }
         term::note(&format!("carry it out: {next}"));
         Ok(exit)
     }

@@ -209,6 +209,12 @@ pub(crate) fn summary(reported: &Reported) {
     if let Some(path) = &reported.report_path {
         term::line(&format!("report: {path}"));
     }
+    if reported.graph_left > 0 {
+        term::line(&format!(
+            "graph: {} ops wait to be told to it; the reconciler does that, or `dream reconcile`",
+            grouped(reported.graph_left)
+        ));
+    }
     skips::lines(&reported.skip_reasons).iter().for_each(|line| term::line(line));
 }
 

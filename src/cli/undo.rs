@@ -26,6 +26,9 @@ pub(crate) struct Undo {
     /// Puts old content back also where somebody changed it since.
     #[arg(long)]
     overwrite: bool,
+    /// Takes back what a graph database was told of although none is configured: for one that is gone for good.
+    #[arg(long)]
+    without_graph: bool,
     /// Answers as JSON.
     #[arg(long)]
     json: bool,
@@ -42,35 +45,56 @@ impl Undo {
             op_id: self.op.map(|id| id.to_string()),
             dry_run: self.dry_run,
             overwrite: self.overwrite,
+            without_graph: self.without_graph,
         };
         let undone = undo::undo(&world, input.clone()).await?;
-        if undone.has_graph && undone.undone > 0 && !self.dry_run {
-            tell_graph(&world, RunRef { store: input.store, run_id: undone.run_id.clone() }).await;
-        }
+        // An undo that was killed may have left rows though nothing is left to take back.
+        let owed = if undone.has_graph && !self.dry_run {
+            tell_graph(&world, RunRef { store: input.store, run_id: undone.run_id.clone() }).await
+        } else {
+            0
+        };
         if self.json {
             term::json(&undone)?;
         } else {
             say(&undone, self.dry_run, self.overwrite);
         }
-        Ok(if undone.undone == 0 { Exit::Nothing } else { Exit::Done })
+        Ok(match (undone.undone, owed) {
+            (0, 0) => Exit::Nothing,
+            (0, _) => Exit::Unfinished,
+            _ => Exit::Done,
+        })
     }
 }
 
-/// Tells the graph database. What it does not take is left to the reconciler, and takes nothing back of the undo.
-async fn tell_graph(world: &World, run: RunRef) {
+/// Tells the graph database; answers what it is owed still. That is left to the reconciler, and takes nothing back of the undo.
+async fn tell_graph(world: &World, run: RunRef) -> u64 {
+    let mut missing = 0;
     loop {
         match mirror::mirror(world, run.clone()).await {
-            Ok(mirrored) if mirrored.is_more => {}
             Ok(mirrored) => {
-                if mirrored.left + mirrored.parked > 0 {
-                    let left = mirrored.left + mirrored.parked;
+                missing += mirrored.missing;
+                if mirrored.is_more {
+                    continue;
+                }
+                if missing > 0 {
+                    term::note(&format!(
+                        "{missing} ops missed a node or an edge in the graph database, and put back what they could; \
+                         `dream verify mirror` shows how the two differ"
+                    ));
+                }
+                let left = mirrored.left + mirrored.parked;
+                if left > 0 {
                     term::note(&format!(
                         "the graph database was not told of {left} ops yet; `dream reconcile` tells it"
                     ));
                 }
-                return;
+                return left;
             }
-            Err(failure) => return term::error(&failure.to_string()),
+            Err(failure) => {
+                term::error(&failure.to_string());
+                return 1;
+            }
         }
     }
 }

@@ -83,6 +83,37 @@ async fn one_op_that_is_taken_back_leaves_the_others_in_the_graph() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn an_undo_that_the_graph_would_not_hear_of_is_refused() {
+    let mut lab = GraphLab::with(&World::new(60).lines()).await;
+    let before = lab.held().await;
+    let run = run_id(&lab.dream(&["--mode", "apply"]));
+    let url = crate::lab::variable("DREAM_TEST_NEO4J_URL");
+    lab.lab.program.unset("DREAM_GRAPH");
+    for more in [&["--dry-run"][..], &[]] {
+        let refused = lab.lab.program.run(&[&["undo", "--run", &run], more].concat());
+        assert!(refused.code != 0 && refused.stderr.contains("DREAM_GRAPH"), "{}", refused.stderr);
+    }
+    lab.lab.program.set("DREAM_GRAPH", &url);
+    lab.lab.program.run(&["undo", "--run", &run]).expect(0);
+    assert_eq!(lab.held().await.other_than(&before), Vec::<String>::new());
+
+    let again = run_id(&lab.dream(&["--mode", "apply", "--ops", "vectorcypher_source_chunk_ids_gc"]));
+    lab.lab.program.unset("DREAM_GRAPH");
+    lab.lab.program.run(&["undo", "--run", &again, "--without-graph"]).expect(0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_undo_says_that_the_graph_lacks_what_it_would_put_back() {
+    let lab = GraphLab::with(&World::new(60).lines()).await;
+    let run = run_id(&lab.dream(&["--mode", "apply"]));
+    let survivor =
+        "MATCH (n:Entity {namespace_id: $ns}) WHERE n.metadata CONTAINS 'aliases' WITH n LIMIT 1 DETACH DELETE n";
+    lab.write(survivor, &[]).await;
+    let undone = lab.lab.program.run(&["undo", "--run", &run]).expect(0);
+    assert!(undone.stderr.contains("dream verify mirror"), "{}", undone.stderr);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_run_whose_graph_is_away_goes_on_and_the_reconciler_catches_up() {
     let lab = GraphLab::with_own_server(&World::new(200).lines()).await;
     let before = lab.held().await;

@@ -62,6 +62,11 @@ impl Program {
         self.environment.push((name.to_owned(), value.to_owned()));
     }
 
+    /// Takes a variable away.
+    pub fn unset(&mut self, name: &str) {
+        self.environment.retain(|(known, _)| known != name);
+    }
+
     /// A path in the folder.
     pub fn path(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)

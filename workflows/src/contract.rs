@@ -260,6 +260,9 @@ pub struct UndoInput {
     /// Puts old content back also where somebody changed it since.
     #[serde(default)]
     pub overwrite: bool,
+    /// Takes back what a graph database was told of although none is configured: the graph keeps it.
+    #[serde(default)]
+    pub without_graph: bool,
 }
 
 fn default_store() -> String {

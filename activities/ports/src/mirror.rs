@@ -222,6 +222,9 @@ pub trait MirrorStore: Send + Sync {
     /// Rows of a run that are not done: open, and set aside.
     async fn owed_by_run(&self, run: RunId) -> Result<(u64, u64), StoreError>;
 
+    /// Lets rows of all namespaces that were put off be tried at once: whoever asks by hand does not wait. Answers how many.
+    async fn hurry(&self) -> Result<u64, StoreError>;
+
     /// Sets parked rows of a namespace free, or gives them up: all of them, or the ones named. Answers how many.
     async fn release_parked(&self, namespace: NamespaceId, rows: Option<&[i64]>, drop: bool)
     -> Result<u64, StoreError>;

@@ -186,6 +186,14 @@ impl MirrorStore for PgStore {
         Ok((count(&row, "open")?.into(), count(&row, "parked")?.into()))
     }
 
+    async fn hurry(&self) -> Result<u64, StoreError> {
+        const OPERATION: &str = "let outbox rows be tried at once";
+        let mut tx = self.write(OPERATION).await?;
+        let hurried = query(sql!("outbox/hurry")).execute(&mut *tx).await.doing(OPERATION)?;
+        tx.commit().await.doing(OPERATION)?;
+        Ok(hurried.rows_affected())
+    }
+
     async fn release_parked(
         &self,
         namespace: NamespaceId,

@@ -184,6 +184,14 @@ impl MirrorStore for SqliteStore {
         Ok((number(&row, "open")?.into(), number(&row, "parked")?.into()))
     }
 
+    async fn hurry(&self) -> Result<u64, StoreError> {
+        const OPERATION: &str = "let outbox rows be tried at once";
+        let mut tx = self.write(OPERATION).await?;
+        let hurried = sqlx::query(sql!("outbox/hurry")).execute(&mut *tx).await.doing(OPERATION)?;
+        tx.commit().await.doing(OPERATION)?;
+        Ok(hurried.rows_affected())
+    }
+
     async fn release_parked(
         &self,
         namespace: NamespaceId,

@@ -47,14 +47,6 @@ pub struct GraphRecord {
     pub retired: Vec<Uuid>,
 }
 
-impl GraphRecord {
-    /// Whether it gave or took the node its end.
-    pub(super) fn ends_or_revives(&self, node: Uuid) -> bool {
-        let of_node = self.undo.changes.iter().filter(|change| change.key == RowKey::entity(node));
-        of_node.into_iter().any(|change| change.columns.contains_key(&Column::ValidUntil))
-    }
-}
-
 /// An edge that is gone from the graph.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

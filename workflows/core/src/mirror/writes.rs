@@ -128,9 +128,10 @@ impl GraphWrites {
                 writes.versions.extend(record.retired.iter().map(|entity| version(record.op, *entity, record.at)));
                 continue;
             };
-            // A node that gets an earlier end back has its copy of then.
+            // A node that gets an earlier end back has its copy of then, and one that keeps its end keeps its copy.
             let of = |entity: &Uuid| version(taken_back.op, *entity, taken_back.at);
-            let revived = taken_back.retired.iter().filter(|id| record.ends_or_revives(**id));
+            let lives = |id: &&Uuid| rows.rows.entity(**id).is_some_and(|node| node.get(Column::ValidUntil).is_null());
+            let revived = taken_back.retired.iter().filter(lives);
             writes.versions_removed.extend(revived.map(of));
         }
         // What one batch retires and revives leaves no copy.

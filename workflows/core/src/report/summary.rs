@@ -72,6 +72,7 @@ struct Totals {
     sources_dropped: u64,
     references: u64,
     vectors: u64,
+    repairs: u64,
 }
 
 /// An op of great impact.
@@ -214,6 +215,7 @@ impl Totals {
         sources_dropped: 0,
         references: 0,
         vectors: 0,
+        repairs: 0,
     };
 
     /// What the op would do, as far as the plan says.
@@ -230,8 +232,9 @@ impl Totals {
                 totals.edges_moved = u64::from(evidence.edges_live);
             }
             (Intent::Centroid { .. }, _) => totals.vectors = 1,
+            (Intent::Repair { .. }, _) => totals.repairs = 1,
             (Intent::DropReferences { chunks, .. }, _) => totals.references = chunks.len() as u64,
-            (Intent::Reabsorb { .. } | Intent::Repair { .. } | Intent::Observe { .. }, _) => {}
+            (Intent::Reabsorb { .. } | Intent::Observe { .. }, _) => {}
         }
         totals
     }
@@ -257,6 +260,7 @@ impl Totals {
             sources_dropped: u64::from(numbers.sources_dropped),
             references: u64::from(numbers.references_removed),
             vectors: u64::from(numbers.vectors_set),
+            repairs: u64::from(matches!(facts.op.draft.intent, Intent::Repair { .. })),
         }
     }
 
@@ -275,6 +279,7 @@ impl Totals {
         self.sources_dropped += other.sources_dropped;
         self.references += other.references;
         self.vectors += other.vectors;
+        self.repairs += other.repairs;
     }
 
     /// How much an op changes, in one number. [`ops::IMPACT_FORMULA`] says the same in words.

@@ -95,6 +95,7 @@ fn sentence(totals: &Totals, was: &str, were: &str) -> Option<String> {
         (totals.reabsorbed, "returned entity", "returned entities", "absorbed again"),
         (totals.references, "dead reference", "dead references", "removed"),
         (totals.vectors, "vector", "vectors", "set"),
+        (totals.repairs, "node or edge of the graph", "nodes and edges of the graph", "repaired"),
     ];
     let parts: Vec<String> = counted
         .into_iter()
@@ -174,6 +175,7 @@ fn changed(summary: &Summary<'_>, page: &mut String) {
             ),
             (totals.references, "dead reference removed", "dead references removed"),
             (totals.vectors, "vector set", "vectors set"),
+            (totals.repairs, "node or edge of the graph repaired", "nodes and edges of the graph repaired"),
         ];
         let shown = counted.into_iter().filter(|(number, ..)| *number > 0);
         shown.map(|(number, one, many)| count(number, one, many)).collect()
