@@ -63,6 +63,16 @@ fn may_change(kind: OpKind, table: Table, column: Option<Column>) -> bool {
             matches!(column, Some(C::SourceEntityId | C::TargetEntityId | C::IsValid))
         }
         (OpKind::Reabsorb | OpKind::DedupeEntities, Table::Aliases) => true,
+        (OpKind::SpacePromote, Table::Facts) => matches!(column, Some(C::Tier | C::UpdatedAt)),
+        // A fact is taken away whole, so every column of it; which facts, `realm::space::effect` asks of the locked rows.
+        (
+            OpKind::SpaceExpire | OpKind::SpaceStaleScratch | OpKind::SpaceDedupeExact | OpKind::SpaceMerge,
+            Table::Facts,
+        )
+        | (OpKind::SpaceDigest, Table::Journal)
+        | (OpKind::SpaceProfile, Table::Profiles)
+        | (OpKind::SpaceProposal | OpKind::SpaceContradiction, Table::Records) => true,
+        (_, _) => false,
     }
 }
 

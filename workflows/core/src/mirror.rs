@@ -148,8 +148,8 @@ pub fn verbs(intent: &Intent, numbers: &EffectNumbers, changes: &[RowChange]) ->
             vec![Verb::Reabsorb { keep: *keep, absorbed: *absorbed, mentions_added: numbers.mentions_added }]
         }
         Intent::DropReferences { row, .. } => changes.iter().filter_map(|change| dropped(*row, change)).collect(),
-        // Khora's graph holds no vectors.
-        Intent::Centroid { .. } | Intent::Observe { .. } => Vec::new(),
+        // Khora's graph holds no vectors, and none mirrors a space.
+        _ => Vec::new(),
     }
 }
 
@@ -157,7 +157,7 @@ pub fn verbs(intent: &Intent, numbers: &EffectNumbers, changes: &[RowChange]) ->
 pub fn verbs_of_undo(intent: &Intent, is_changed: bool, overwrite: bool) -> Vec<Verb> {
     let is_mirrored = match intent {
         Intent::MergeEntities { .. } | Intent::Reabsorb { .. } | Intent::DropReferences { .. } => true,
-        Intent::Centroid { .. } | Intent::Observe { .. } => false,
+        _ => false,
     };
     if is_mirrored && is_changed { vec![Verb::TakeBack { overwrite }] } else { Vec::new() }
 }

@@ -269,6 +269,8 @@ impl Settings {
             OpKind::Reabsorb | OpKind::DedupeEntities => self.dedupe_entities_enabled,
             OpKind::CentroidRecompute => self.centroid_recompute_enabled,
             OpKind::SourceChunkIdsGc => self.source_chunk_ids_gc_enabled,
+            // A space has one switch, its own mode.
+            _ => true,
         }
     }
 }

@@ -132,6 +132,7 @@ impl OpFacts {
             Intent::DropReferences { row, .. } if row.table == Table::Entities => vec![row.id],
             Intent::DropReferences { .. } => Vec::new(),
             Intent::Observe { rows } => rows.clone(),
+            _ => Vec::new(),
         };
         if let Evidence::Collision(collision) = &self.op.draft.evidence {
             entities.push(collision.with);
@@ -144,7 +145,7 @@ impl OpFacts {
         match &self.op.draft.evidence {
             Evidence::Merge(merge) => &merge.pairs,
             Evidence::Apart(pair) => std::slice::from_ref(pair.as_ref()),
-            Evidence::Collision(_) | Evidence::Reabsorb(_) | Evidence::Centroid(_) | Evidence::Drop(_) => &[],
+            _ => &[],
         }
     }
 }
@@ -240,7 +241,7 @@ impl Finding {
             OpKind::SchemaDriftReport => serde_json::from_str(payload).map(Self::Drift),
             OpKind::OrphanReport => serde_json::from_str(payload).map(Self::Orphan),
             OpKind::SourceChunkIdsAudit => serde_json::from_str(payload).map(Self::References),
-            OpKind::Reabsorb | OpKind::DedupeEntities | OpKind::CentroidRecompute | OpKind::SourceChunkIdsGc => {
+            _ => {
                 return Err(FindingError { kind });
             }
         };
