@@ -1,0 +1,10 @@
+//! The `space` realm: an agent's facts and journal, tidied by rules and consolidated by a model's answer.
+//!
+//! A round of housekeeping needs no model. The round after it hands out a job and judges the answer; what is admitted becomes
+//! ops that hold ids, never text.
+//!
+//! **Invariant:** a model only ever suggests. What protects a fact stands in one place for every suggestion, and is asked
+//! again of the locked row.
+
+pub mod day;
+pub mod fact;
