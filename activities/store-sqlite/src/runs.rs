@@ -54,7 +54,7 @@ async fn insert_run(tx: &mut Tx, begin: &BeginRun, at: Moment) -> Result<(), Sto
     crate::khora::insert(tx, begin, at).await
 }
 
-async fn close_in(tx: &mut Tx, run: &RunRecord, state: RunState, closing: &Closing) -> Result<(), StoreError> {
+pub(crate) async fn close_in(tx: &mut Tx, run: &RunRecord, state: RunState, closing: &Closing) -> Result<(), StoreError> {
     let at = now(tx).await?;
     let closed = sqlx::query(sql!("runs/close"))
         .bind(hex(run.run.0))
@@ -90,7 +90,7 @@ async fn abandon_in(tx: &mut Tx, begin: &BeginRun, run: RunId) -> Result<(), Sto
     close_in(tx, &record, RunState::Abandoned, &Closing::default()).await
 }
 
-async fn write_state(
+pub(crate) async fn write_state(
     tx: &mut Tx,
     fence: &Fence,
     state: RunState,

@@ -7,4 +7,8 @@
 //! again of the locked row.
 
 pub mod day;
+pub mod draft;
+pub mod effect;
 pub mod fact;
+pub mod report;
+pub mod row;
