@@ -8,3 +8,5 @@
 
 pub mod day;
 pub mod fact;
+pub mod housekeeping;
+pub mod sameness;
