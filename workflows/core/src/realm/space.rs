@@ -10,5 +10,7 @@ pub mod day;
 pub mod draft;
 pub mod effect;
 pub mod fact;
+pub mod housekeeping;
 pub mod report;
 pub mod row;
+pub mod sameness;

@@ -10,11 +10,13 @@ use uuid::Uuid;
 
 use crate::apply::{Applied, Context, EffectNumbers};
 use crate::change::{Column, Row, RowKey, Table, Value, named_variants};
+use crate::clock::Moment;
 use crate::digest::{Fingerprint, TextKey};
 use crate::op::{Intent, OpState, Reason};
 use crate::rows::{Editor, Needs, NotLoaded, Rows};
 
-use super::fact::{Origin, Tier};
+use super::fact::{Fact, Origin, Tier};
+use super::{housekeeping, row};
 
 named_variants! {
     /// What a record of ours is.
@@ -191,7 +193,6 @@ fn merge(
 ) -> Result<Result<(), Refused>, NotLoaded> {
     let kept = fact(editor, merge.keep)?;
     let (is_kept_pinned, is_kept_stated) = (is_pinned(kept), is_stated_by_user(kept));
-    let mut count = recalls(kept);
     let absorb: BTreeSet<Uuid> = merge.absorb.iter().copied().collect();
     for id in &absorb {
         let row = fact(editor, *id)?;
@@ -200,17 +201,16 @@ fn merge(
         if *id == merge.keep || is_pinned(row) || (is_stated_by_user(row) && !keeps_word) {
             return Ok(Err(FORBIDDEN));
         }
-        count += recalls(row);
     }
     if merge.wording.is_some() && (is_kept_pinned || is_kept_stated) {
         return Ok(Err(FORBIDDEN));
     }
+    if merge.adds_recalls && !lend(editor, merge.keep, &absorb)? {
+        return Ok(Err((OpState::Stale, Reason::FactChanged)));
+    }
     for id in absorb {
         editor.remove(fact_key(id))?;
         numbers.facts_removed += 1;
-    }
-    if merge.adds_recalls {
-        editor.set(fact_key(merge.keep), Column::RecallCount, Value::Int(count))?;
     }
     if let Some(wording) = &merge.wording {
         editor.set(fact_key(merge.keep), Column::Text, Value::Text(wording.clone()))?;
@@ -218,6 +218,24 @@ fn merge(
         numbers.rows_written += 1;
     }
     Ok(Ok(()))
+}
+
+/// Gives the kept copy what housekeeping says it takes over of the others; false if one of them cannot be read.
+fn lend(editor: &mut Editor<'_>, keep: Uuid, absorb: &BTreeSet<Uuid>) -> Result<bool, NotLoaded> {
+    let Ok(kept) = row::fact(fact(editor, keep)?) else { return Ok(false) };
+    let others: Result<Vec<Fact>, _> = absorb.iter().map(|id| fact(editor, *id).map(row::fact)).collect::<Result<Result<_, _>, _>>()?;
+    let Ok(others) = others else { return Ok(false) };
+    let becomes = housekeeping::absorb(&kept, &others.iter().collect::<Vec<_>>());
+    let time = |moment: Option<Moment>| moment.map_or(Value::Null, Value::Time);
+    for (column, value) in [
+        (Column::RecallCount, Value::Int(becomes.recall_count)),
+        (Column::LastRecalledAt, time(becomes.last_recalled_at)),
+        (Column::Tier, Value::Text(becomes.tier.as_str().to_owned())),
+        (Column::ExpiresAt, time(becomes.expires_at)),
+    ] {
+        editor.set(fact_key(keep), column, value)?;
+    }
+    Ok(true)
 }
 
 fn move_to(
