@@ -53,7 +53,7 @@ async fn insert_run(tx: &mut Tx, begin: &BeginRun, at: Moment) -> Result<(), Sto
 }
 
 /// Closes a run, lease first.
-async fn close_in(tx: &mut Tx, run: &RunRecord, state: RunState, closing: &Closing) -> Result<(), StoreError> {
+pub(crate) async fn close_in(tx: &mut Tx, run: &RunRecord, state: RunState, closing: &Closing) -> Result<(), StoreError> {
     let at = crate::leases::lock(tx, run.realm, run.namespace).await?.now;
     let closed = query(sql!("runs/close"))
         .bind(run.run.0)
@@ -89,7 +89,7 @@ async fn abandon_in(tx: &mut Tx, begin: &BeginRun, run: RunId) -> Result<(), Sto
     close_in(tx, &record, RunState::Abandoned, &Closing::default()).await
 }
 
-async fn write_state(
+pub(crate) async fn write_state(
     tx: &mut Tx,
     fence: &Fence,
     state: RunState,
