@@ -7,6 +7,12 @@
 //! again of the locked row.
 
 pub mod day;
+pub mod due;
+pub mod explain;
 pub mod fact;
 pub mod housekeeping;
 pub mod sameness;
+pub mod zone;
+
+#[cfg(test)]
+mod tests;
