@@ -8,9 +8,15 @@
 
 pub mod day;
 pub mod draft;
+pub mod due;
 pub mod effect;
+pub mod explain;
 pub mod fact;
 pub mod housekeeping;
 pub mod report;
 pub mod row;
 pub mod sameness;
+pub mod zone;
+
+#[cfg(test)]
+mod tests;

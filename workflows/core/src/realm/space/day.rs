@@ -23,11 +23,6 @@ impl Day {
         Self(date)
     }
 
-    /// The civil date.
-    pub(super) const fn date(self) -> Date {
-        self.0
-    }
-
     /// This day moved by a number of days, saturating at the ends of the calendar.
     #[must_use]
     pub fn plus_days(self, days: i64) -> Self {

@@ -1,0 +1,3 @@
+//! What is shown of the realm as a whole.
+
+mod nights;
