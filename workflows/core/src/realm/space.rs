@@ -6,12 +6,17 @@
 //! **Invariant:** a model only ever suggests. What protects a fact stands in one place for every suggestion, and is asked
 //! again of the locked row.
 
+pub mod changes;
 pub mod day;
 pub mod due;
 pub mod explain;
 pub mod fact;
 pub mod housekeeping;
+pub mod profile;
+pub mod rules;
 pub mod sameness;
+pub mod ticket;
+pub mod wording;
 pub mod zone;
 
 #[cfg(test)]
