@@ -6,12 +6,15 @@
 //! **Invariant:** a model only ever suggests. What protects a fact stands in one place for every suggestion, and is asked
 //! again of the locked row.
 
+pub mod answer;
+mod broken;
 pub mod changes;
 pub mod day;
 pub mod due;
 pub mod explain;
 pub mod fact;
 pub mod housekeeping;
+pub mod judge;
 pub mod profile;
 pub mod rules;
 pub mod sameness;
