@@ -6,6 +6,8 @@
 //! **Invariant:** a model only ever suggests. What protects a fact stands in one place for every suggestion, and is asked
 //! again of the locked row.
 
+pub mod answer;
+pub mod changes;
 pub mod day;
 pub mod draft;
 pub mod due;
@@ -13,9 +15,14 @@ pub mod effect;
 pub mod explain;
 pub mod fact;
 pub mod housekeeping;
+pub mod judge;
+pub mod profile;
 pub mod report;
 pub mod row;
+pub mod rules;
 pub mod sameness;
+pub mod ticket;
+pub mod wording;
 pub mod zone;
 
 #[cfg(test)]
