@@ -3,7 +3,7 @@
 use dream_core::change::Table;
 use dream_core::failure::Failure;
 use dream_core::plan::{rounds_hash, seal_round};
-use dream_core::realm::space::draft::Drafter;
+use dream_core::realm::space::draft::of_chores;
 use dream_core::realm::space::housekeeping::chores;
 use dream_ports::plan::Step;
 use dream_ports::space::Round;
@@ -42,9 +42,8 @@ pub async fn tidy(world: &World, run: RunRef) -> Result<Sealed, Failure> {
             let rows = rows::all(store, record.namespace, Table::Facts).await?;
             let facts = rows::facts(&rows)?;
             let key = store.text_key().await.or_fail()?;
-            let mut drafter = Drafter::new(&key, rows);
-            chores(&facts, record.as_of).iter().for_each(|chore| drafter.chore(chore));
-            let plan = seal_round(record.run, SEQ_FIRST, drafter.finish().drafts);
+            let drafted = of_chores(&chores(&facts, record.as_of), &rows, &key);
+            let plan = seal_round(record.run, SEQ_FIRST, drafted.drafts);
             let summary = RoundSummary { hash: plan.hash.0.clone(), ops: plan.ops.len() };
             let summary = serde_json::to_string(&summary).map_err(|_| defect("a step"))?;
             let round = Round {

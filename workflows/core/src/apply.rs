@@ -21,7 +21,7 @@ use crate::op::{Decision, Intent, Op, OpState, Premise, Reason};
 use crate::realm::graph::centroid::EmbeddingAnswer;
 use crate::realm::graph::edges::EdgeNumbers;
 use crate::realm::graph::{centroid, gc, merge, reabsorb};
-use crate::realm::space::effect;
+use crate::realm::space::{effect, ticket};
 use crate::rows::{Editor, Needs, NotLoaded, Rows};
 use crate::undo::UndoRecord;
 use crate::verdict::{NamePair, Ruling, Verdict, row_name_key};
@@ -271,6 +271,7 @@ impl Group<'_> {
                 alias.is_none().then_some(Reason::AliasGone)
             }
             Premise::Fact { fact, state } => effect::changed(rows, &self.context.text_key, *fact, *state),
+            Premise::FactAsTold(told) => effect::changed_since_told(rows, &self.context.text_key, told),
             Premise::NeverRecalled { fact } => effect::recalled(rows, *fact),
         }
     }
@@ -292,7 +293,9 @@ fn premise_needs(premise: &Premise, needs: &mut Needs) {
         Premise::Alias { absorbed, .. } => {
             needs.rows.insert(RowKey { table: Table::Aliases, id: *absorbed });
         }
-        Premise::Fact { fact, .. } | Premise::NeverRecalled { fact } => {
+        Premise::Fact { fact, .. }
+        | Premise::NeverRecalled { fact }
+        | Premise::FactAsTold(ticket::Premise { fact, .. }) => {
             needs.rows.insert(RowKey { table: Table::Facts, id: *fact });
         }
     }

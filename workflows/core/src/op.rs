@@ -256,8 +256,10 @@ named_variants! {
         PlanCapReached = "plan_cap_reached",
         /// The rows are outside of the scope.
         OutOfScope = "out_of_scope",
-        /// A fact was changed or pinned since it was read.
+        /// A fact was changed since it was read.
         FactChanged = "fact_changed",
+        /// A fact was pinned since it was read.
+        FactPinned = "fact_pinned",
         /// A fact was forgotten since it was read.
         FactGone = "fact_gone",
         /// A fact was recalled since it was read.

@@ -11,6 +11,7 @@ use crate::change::RowKey;
 use crate::digest::{Digester, Fingerprint};
 use crate::realm::space::effect::RecordKind;
 use crate::realm::space::fact::Tier;
+use crate::realm::space::ticket;
 
 /// What an op does, in ids.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -215,6 +216,8 @@ pub enum Premise {
         /// Keyed digest of it.
         state: Fingerprint,
     },
+    /// The fact is what a model was told, or what its own answer has made of it by now.
+    FactAsTold(ticket::Premise),
     /// The fact was never recalled.
     NeverRecalled {
         /// Which one.

@@ -16,7 +16,8 @@ use crate::op::{Intent, OpState, Reason};
 use crate::rows::{Editor, Needs, NotLoaded, Rows};
 
 use super::fact::{Fact, Origin, Tier};
-use super::{housekeeping, row};
+use super::rules::Rule;
+use super::{housekeeping, row, ticket};
 
 named_variants! {
     /// What a record of ours is.
@@ -74,6 +75,20 @@ pub fn state_of(key: &TextKey, row: &Row) -> Fingerprint {
 pub fn changed(rows: &Rows, key: &TextKey, fact: Uuid, state: Fingerprint) -> Option<Reason> {
     let Some(row) = rows.get(fact_key(fact)) else { return Some(Reason::FactGone) };
     (state_of(key, row) != state).then_some(Reason::FactChanged)
+}
+
+/// Why a fact is no longer what a model was told; none if it is.
+pub fn changed_since_told(rows: &Rows, key: &TextKey, told: &ticket::Premise) -> Option<Reason> {
+    let fact = rows.get(fact_key(told.fact)).map(row::fact);
+    let fact = match fact.transpose() {
+        Ok(fact) => fact,
+        Err(_) => return Some(Reason::FactChanged),
+    };
+    Some(match told.check(fact.as_ref(), key).err()? {
+        Rule::ForgottenSince => Reason::FactGone,
+        Rule::PinnedSince => Reason::FactPinned,
+        _ => Reason::FactChanged,
+    })
 }
 
 /// Why a fact no longer counts as one that nobody recalled; none if it does.
