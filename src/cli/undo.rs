@@ -26,6 +26,9 @@ pub(crate) struct Undo {
     /// Puts old content back also where somebody changed it since.
     #[arg(long)]
     overwrite: bool,
+    /// Leaves what somebody changed since, of a run over a space too, where old content is put back otherwise.
+    #[arg(long, conflicts_with = "overwrite")]
+    keep: bool,
     /// Answers as JSON.
     #[arg(long)]
     json: bool,
@@ -42,6 +45,7 @@ impl Undo {
             op_id: self.op.map(|id| id.to_string()),
             dry_run: self.dry_run,
             overwrite: self.overwrite,
+            keep: self.keep,
         };
         let undone = undo::undo(&world, input.clone()).await?;
         if undone.has_graph && undone.undone > 0 && !self.dry_run {

@@ -7,6 +7,7 @@
 //! again of the locked row.
 
 pub mod answer;
+mod broken;
 pub mod changes;
 pub mod day;
 pub mod draft;
@@ -15,6 +16,7 @@ pub mod effect;
 pub mod explain;
 pub mod fact;
 pub mod housekeeping;
+pub mod job;
 pub mod judge;
 pub mod profile;
 pub mod report;
