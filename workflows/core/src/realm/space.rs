@@ -14,6 +14,7 @@ pub mod due;
 pub mod explain;
 pub mod fact;
 pub mod housekeeping;
+pub mod job;
 pub mod judge;
 pub mod profile;
 pub mod rules;
