@@ -55,8 +55,7 @@ pub(crate) struct NextJob {
 /// Tells the story of a run in this process.
 pub(crate) async fn tell(world: Arc<World>, input: DreamInput) -> Result<Told, Fault> {
     let run_id = input.run_id.unwrap_or_else(Uuid::now_v7);
-    let begin =
-        Begin { input, run_id: run_id.to_string(), engine: LOCAL.to_owned(), workflow_id: None };
+    let begin = Begin { input, run_id: run_id.to_string(), engine: LOCAL.to_owned(), workflow_id: None };
     match local::run(world, begin, Arc::new(|_progress| {})).await {
         Ok(reported) => Ok(Told::Over(reported)),
         Err(StepError::Suspended) => Ok(Told::Waiting),
@@ -89,7 +88,8 @@ pub(crate) async fn next_job(
     let due_from = record.last_dream_started_at.map(|at| at.plus_seconds(HOURS_BETWEEN_MIN * SECONDS_PER_HOUR));
     let now = handle.store.now().await?;
     if let Some(due_from) = due_from.filter(|due_from| now < *due_from) {
-        let reason = format!("the last dream started less than {HOURS_BETWEEN_MIN} hours ago; the next is due from {due_from}");
+        let reason =
+            format!("the last dream started less than {HOURS_BETWEEN_MIN} hours ago; the next is due from {due_from}");
         return Ok(NextJob { job: None, reason: Some(reason) });
     }
     let mut input = DreamInput::of_space(space.to_string());

@@ -153,7 +153,11 @@ pub(crate) fn check_resumed(input: &DreamInput, record: &RunRecord) -> Result<()
     }
 }
 
-pub(crate) async fn check_target(handle: &StoreHandle, run: RunId, namespace: &Namespace) -> Result<RunRecord, Failure> {
+pub(crate) async fn check_target(
+    handle: &StoreHandle,
+    run: RunId,
+    namespace: &Namespace,
+) -> Result<RunRecord, Failure> {
     let record = handle.store.run(run).await.or_fail()?;
     if record.namespace == namespace.id {
         return Ok(record);

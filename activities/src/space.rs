@@ -12,6 +12,7 @@ pub mod memory;
 pub mod report;
 pub mod rows;
 pub mod tidy;
+pub mod transfer;
 pub mod undo;
 
 /// The steps of a run over a space, as the store remembers them.

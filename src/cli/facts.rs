@@ -128,8 +128,7 @@ impl Facts {
             }
             Self::Set(set) => {
                 let (store, space) = (set.at.store.open(config).await?, NamespaceId(set.at.space));
-                let patch =
-                    FactPatch { text: set.text, tier: set.tier, pinned: set.pinned, ..FactPatch::default() };
+                let patch = FactPatch { text: set.text, tier: set.tier, pinned: set.pinned, ..FactPatch::default() };
                 let fact = memory::patch_fact(store.as_ref(), space, set.fact, patch).await?;
                 show(std::slice::from_ref(&fact), set.at.json)
             }

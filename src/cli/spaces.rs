@@ -128,7 +128,9 @@ impl List {
         if self.json {
             term::json(&spaces)?;
         } else {
-            let at = |moment: Option<dream_core::clock::Moment>| moment.map_or_else(|| "never".to_owned(), |at| at.to_string());
+            let at = |moment: Option<dream_core::clock::Moment>| {
+                moment.map_or_else(|| "never".to_owned(), |at| at.to_string())
+            };
             let row = |space: &SpaceRecord| {
                 vec![
                     space.id.to_string(),

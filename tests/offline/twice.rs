@@ -11,8 +11,8 @@ use dream_core::failure::Failure;
 use dream_core::settings::Settings;
 use dream_store_sqlite::SqliteStore;
 use dream_workflows::contract::{
-    Applied, ApplyStretch, Begin, Begun, Look, Mirrored, Part, PartDone, Report, Reported, RequestCall, RunRef, Sealed,
-    SettleReview, Stretch,
+    Applied, ApplyStretch, Asked, Begin, Begun, Judged, Look, Mirrored, Part, PartDone, Report, Reported, RequestCall,
+    RunRef, Sealed, SettleReview, Stretch,
 };
 use dream_workflows::steps::{Progress, StepError, Steps, WaitFor};
 use dream_workflows::story::story;
@@ -93,6 +93,18 @@ impl Steps for Again {
         self.each(|| observed::mirror(&self.world, run.clone())).await
     }
 
+    async fn tidy(&mut self, run: RunRef) -> Result<Sealed, StepError> {
+        self.each(|| observed::tidy(&self.world, run.clone())).await
+    }
+
+    async fn ask(&mut self, run: RunRef) -> Result<Asked, StepError> {
+        self.each(|| observed::ask(&self.world, run.clone())).await
+    }
+
+    async fn judge(&mut self, run: RunRef) -> Result<Judged, StepError> {
+        self.each(|| observed::judge(&self.world, run.clone())).await
+    }
+
     async fn report(&mut self, call: Report) -> Result<Reported, StepError> {
         self.each(|| observed::report(&self.world, call.clone())).await
     }
@@ -119,6 +131,7 @@ async fn world(program: &Program, store: &str) -> Arc<World> {
         settings,
         reports: program.path("reports"),
         embedder: None,
+        mind: None,
         holder: "a test".to_owned(),
         has_search_attributes: false,
         stopping: tokio_util::sync::CancellationToken::new(),

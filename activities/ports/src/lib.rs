@@ -31,9 +31,6 @@ pub use space::SpaceStore;
 pub use transfer::TransferStore;
 
 /// Everything a store offers.
-pub trait Store:
-    RunStore + PlanStore + ApplyStore + ContentStore + TransferStore + MirrorStore + SpaceStore
-{
-}
+pub trait Store: RunStore + PlanStore + ApplyStore + ContentStore + TransferStore + MirrorStore + SpaceStore {}
 
 impl<S: RunStore + PlanStore + ApplyStore + ContentStore + TransferStore + MirrorStore + SpaceStore> Store for S {}

@@ -125,9 +125,7 @@ async fn take(handle: &StoreHandle, record: &RunRecord, answer: &[u8]) -> Result
     let run = record.run;
     match handle.store.answer_job(run, &taken).await.or_fail()? {
         AnswerOutcome::Accepted | AnswerOutcome::AlreadyAccepted => Ok(Taken::Yes),
-        AnswerOutcome::Bad { answers_bad } => {
-            Ok(Taken::Bad { answers_bad, problem: parsed.err().unwrap_or_default() })
-        }
+        AnswerOutcome::Bad { answers_bad } => Ok(Taken::Bad { answers_bad, problem: parsed.err().unwrap_or_default() }),
         AnswerOutcome::OtherAccepted => {
             Err(Failure::new(Code::WrongState, format!("run {run} has taken another answer")))
         }

@@ -92,8 +92,9 @@ pub async fn no_question(handle: &StoreHandle, fence: &Fence, reason: &str) -> R
 async fn question(handle: &StoreHandle, record: &RunRecord) -> Result<Option<Question>, Failure> {
     let store = handle.store.as_ref();
     let space = store.space(record.namespace).await.or_fail()?;
-    let zone = Zone::named(&space.zone)
-        .map_err(|_| Failure::new(Code::Configuration, format!("space {} has a time zone that nobody knows", space.id)))?;
+    let zone = Zone::named(&space.zone).map_err(|_| {
+        Failure::new(Code::Configuration, format!("space {} has a time zone that nobody knows", space.id))
+    })?;
     let (facts, journal) = material(handle, record.namespace).await?;
     let key = store.text_key().await.or_fail()?;
     let now = store.now().await.or_fail()?;

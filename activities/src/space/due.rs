@@ -51,8 +51,7 @@ pub async fn explain(handle: &StoreHandle, space: NamespaceId) -> Result<Explana
     for run in runs.iter().filter(|run| run.realm == Realm::Space) {
         records.started_at.push(run.started_at);
         if run.state == RunState::AwaitingClient {
-            records.awaiting_client_since =
-                handle.store.job(run.run).await.or_fail()?.map(|job| job.asked_at);
+            records.awaiting_client_since = handle.store.job(run.run).await.or_fail()?.map(|job| job.asked_at);
         }
     }
     Ok(explain_space(now, &record.of_due(), &records))

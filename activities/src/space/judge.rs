@@ -142,7 +142,8 @@ struct Body {
 fn recorded(rows: &[Row], key: &TextKey) -> Recorded {
     let mut recorded = Recorded::default();
     for row in rows {
-        let body: Body = row.get(Column::Body).text().and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default();
+        let body: Body =
+            row.get(Column::Body).text().and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default();
         match row.get(Column::Collection).text() {
             Some(collection) if collection == RecordKind::Conflict.collection() => {
                 let facts: BTreeSet<Uuid> = body.fact_ids.into_iter().collect();

@@ -18,10 +18,10 @@ use uuid::Uuid;
 use crate::failure::ResultExt;
 
 pub use collections::{
-    Action, KeyValue, NewAction, NewKeyValue, NewRecord, Record, actions, add_action, add_entry, add_record, delete_value,
-    journal, put_value, records, set_action, set_record, value, values,
+    Action, KeyValue, NewAction, NewKeyValue, NewRecord, Record, actions, add_action, add_entry, add_record,
+    delete_value, journal, put_value, records, set_action, set_record, value, values,
 };
-pub use context::{Context, LastDream, Profile, context};
+pub use context::{CONTEXT_CHARACTERS_MAX, Context, LastDream, Profile, context};
 pub use facts::{FactFilter, FactPatch, NewFact, add_fact, facts, forget_fact, patch_fact, recall};
 pub use spaces::{Created, add_key, change_space, create_space, space_of_key};
 

@@ -16,8 +16,8 @@ use dream_ports::run::Fence;
 use dream_ports::{ApplyStore, StoreError};
 
 use crate::error::ResultExt;
-use crate::khora::{KhoraRow, update_where};
 use crate::jobs::texts;
+use crate::khora::{KhoraRow, update_where};
 use crate::leases::hold;
 use crate::load::load;
 use crate::locks::{exclude_ingestion, exclude_khoras_dreams};

@@ -53,7 +53,12 @@ async fn insert_run(tx: &mut Tx, begin: &BeginRun, at: Moment) -> Result<(), Sto
 }
 
 /// Closes a run, lease first.
-pub(crate) async fn close_in(tx: &mut Tx, run: &RunRecord, state: RunState, closing: &Closing) -> Result<(), StoreError> {
+pub(crate) async fn close_in(
+    tx: &mut Tx,
+    run: &RunRecord,
+    state: RunState,
+    closing: &Closing,
+) -> Result<(), StoreError> {
     let at = crate::leases::lock(tx, run.realm, run.namespace).await?.now;
     let closed = query(sql!("runs/close"))
         .bind(run.run.0)

@@ -119,12 +119,8 @@ impl PgStore {
     pub(crate) async fn count_recalls(&self, space: NamespaceId, facts: &[Uuid]) -> Result<u32, StoreError> {
         const OPERATION: &str = "count recalls";
         let mut tx = self.write(OPERATION).await?;
-        let recalled = query(sql!("facts/recall"))
-            .bind(space.0)
-            .bind(facts.to_vec())
-            .execute(&mut *tx)
-            .await
-            .doing(OPERATION)?;
+        let recalled =
+            query(sql!("facts/recall")).bind(space.0).bind(facts.to_vec()).execute(&mut *tx).await.doing(OPERATION)?;
         tx.commit().await.doing(OPERATION)?;
         Ok(u32::try_from(recalled.rows_affected()).unwrap_or(u32::MAX))
     }
@@ -172,12 +168,8 @@ async fn abandon_waiting(tx: &mut Tx, space: NamespaceId) -> Result<Vec<RunId>, 
 
 async fn take_out_of_undo(tx: &mut Tx, key: RowKey) -> Result<u32, StoreError> {
     const OPERATION: &str = "take a row out of undo records";
-    let rows = query(sql!("undo/of_row"))
-        .bind(key.table.as_str())
-        .bind(key.id)
-        .fetch_all(&mut **tx)
-        .await
-        .doing(OPERATION)?;
+    let rows =
+        query(sql!("undo/of_row")).bind(key.table.as_str()).bind(key.id).fetch_all(&mut **tx).await.doing(OPERATION)?;
     for row in &rows {
         let record = undo_record(row)?.without(key);
         query(sql!("undo/replace"))

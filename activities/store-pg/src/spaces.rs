@@ -36,12 +36,7 @@ async fn insert_key(
     key_hash: &KeyHash,
     operation: &'static str,
 ) -> Result<(), StoreError> {
-    query(sql!("space_keys/insert"))
-        .bind(key_hash.to_vec())
-        .bind(id.0)
-        .execute(&mut **tx)
-        .await
-        .doing(operation)?;
+    query(sql!("space_keys/insert")).bind(key_hash.to_vec()).bind(id.0).execute(&mut **tx).await.doing(operation)?;
     Ok(())
 }
 

@@ -16,8 +16,8 @@ use dream_ports::{ApplyStore, StoreError};
 
 use crate::encode::{hex, spell_moment};
 use crate::error::ResultExt;
-use crate::khora::{KhoraRow, update_where};
 use crate::jobs::texts;
+use crate::khora::{KhoraRow, update_where};
 use crate::leases::hold;
 use crate::load::load;
 use crate::records::{get, maybe_moment, name_pair, op, spell_json, text_array, word};

@@ -54,7 +54,12 @@ async fn insert_run(tx: &mut Tx, begin: &BeginRun, at: Moment) -> Result<(), Sto
     crate::khora::insert(tx, begin, at).await
 }
 
-pub(crate) async fn close_in(tx: &mut Tx, run: &RunRecord, state: RunState, closing: &Closing) -> Result<(), StoreError> {
+pub(crate) async fn close_in(
+    tx: &mut Tx,
+    run: &RunRecord,
+    state: RunState,
+    closing: &Closing,
+) -> Result<(), StoreError> {
     let at = now(tx).await?;
     let closed = sqlx::query(sql!("runs/close"))
         .bind(hex(run.run.0))

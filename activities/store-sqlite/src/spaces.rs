@@ -113,8 +113,7 @@ impl SpaceStore for SqliteStore {
         const OPERATION: &str = "note that the space is used";
         let mut tx = self.write(OPERATION).await?;
         let at = spell_moment(now(&mut tx).await?);
-        let used =
-            sqlx::query(sql!("spaces/use")).bind(hex(id.0)).bind(at).execute(&mut *tx).await.doing(OPERATION)?;
+        let used = sqlx::query(sql!("spaces/use")).bind(hex(id.0)).bind(at).execute(&mut *tx).await.doing(OPERATION)?;
         if used.rows_affected() == 0 {
             return Err(StoreError::NoSpace { id: id.0 });
         }

@@ -82,7 +82,10 @@ impl Space {
         let hints = self.store.hints(config);
         let space = NamespaceId(self.space);
         term::note(&format!("fetch the job:     {}", hints.command(&format!("job next --space {space}"))));
-        term::note(&format!("hand in an answer: {}", hints.command(&format!("job submit {} --result FILE", run.run_id))));
+        term::note(&format!(
+            "hand in an answer: {}",
+            hints.command(&format!("job submit {} --result FILE", run.run_id))
+        ));
         Ok(Exit::Waiting)
     }
 

@@ -13,7 +13,9 @@ use crate::clock::Moment;
 use crate::op::{OpKind, Reason};
 use crate::realm::space::fact::DreamMode;
 
-pub use admission::{Admission, LEASE_TERM_SECONDS, Lease, OpenRun, STUCK_AFTER_SECONDS, Standing, admit};
+pub use admission::{
+    Admission, CLIENT_WAIT_SECONDS, LEASE_TERM_SECONDS, Lease, OpenRun, STUCK_AFTER_SECONDS, Standing, admit,
+};
 
 named_variants! {
     /// The kinds of memory a run can dream over.

@@ -13,8 +13,8 @@ use uuid::Uuid;
 
 use super::super::rows;
 use super::{
-    ENTRY_CHARACTERS_MAX, NAME_CHARACTERS_MAX, changed, document, invalid, json_of, line, page_of, text_of, time, time_of,
-    used,
+    ENTRY_CHARACTERS_MAX, NAME_CHARACTERS_MAX, changed, document, invalid, json_of, line, page_of, text_of, time,
+    time_of, used,
 };
 use crate::failure::ResultExt;
 
@@ -255,8 +255,7 @@ pub async fn records(
 ) -> Result<Vec<Record>, Failure> {
     used(store, space).await?;
     let rows = rows::all(store, space, Table::Records).await?;
-    let mut records: Vec<Record> =
-        rows.iter().map(record).filter(|record| record.collection == collection).collect();
+    let mut records: Vec<Record> = rows.iter().map(record).filter(|record| record.collection == collection).collect();
     records.sort_by(|one, two| one.created_at.cmp(&two.created_at).then(one.id.cmp(&two.id)));
     records.truncate(page_of(limit) as usize);
     Ok(records)

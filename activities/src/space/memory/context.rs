@@ -53,7 +53,9 @@ pub async fn context(handle: &StoreHandle, space: NamespaceId, characters: Optio
     let now = used(store, space).await?;
     let mut facts = rows::facts(&rows::all(store, space, Table::Facts).await?)?;
     facts.retain(|fact| fact.is_current() && !fact.is_expired(now));
-    facts.sort_by(|one, two| one.tier.cmp(&two.tier).then(two.updated_at.cmp(&one.updated_at)).then(one.id.cmp(&two.id)));
+    facts.sort_by(|one, two| {
+        one.tier.cmp(&two.tier).then(two.updated_at.cmp(&one.updated_at)).then(one.id.cmp(&two.id))
+    });
     let mut room = characters.unwrap_or(CONTEXT_CHARACTERS_MAX).min(CONTEXT_CHARACTERS_MAX);
     let mut by_tier: BTreeMap<Tier, Vec<Fact>> = BTreeMap::new();
     let mut facts_left_out = 0;

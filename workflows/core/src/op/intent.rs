@@ -148,15 +148,11 @@ impl Intent {
                 let wording = wording.as_ref().map_or(&[][..], |wording| &wording.0);
                 digester.number(u64::from(*adds_recalls)).bytes(wording)
             }
-            Self::MoveFact { fact, tier } => {
-                digester.text("move_fact").bytes(fact.as_bytes()).text(tier.as_str())
-            }
+            Self::MoveFact { fact, tier } => digester.text("move_fact").bytes(fact.as_bytes()).text(tier.as_str()),
             Self::WriteDigest { entry, starts_on, text } => {
                 digester.text("write_digest").bytes(entry.as_bytes()).text(starts_on).bytes(&text.0)
             }
-            Self::WriteProfile { space, text } => {
-                digester.text("write_profile").bytes(space.as_bytes()).bytes(&text.0)
-            }
+            Self::WriteProfile { space, text } => digester.text("write_profile").bytes(space.as_bytes()).bytes(&text.0),
             Self::WriteRecord { record, kind, facts, body } => {
                 let digester = digester.text("write_record").bytes(record.as_bytes()).text(kind.collection());
                 ids(digester, facts).bytes(&body.0)

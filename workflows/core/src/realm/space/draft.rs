@@ -114,9 +114,7 @@ impl Judgement<'_> {
                 let absorb = sorted(remove);
                 (OpKind::SpaceMerge, Intent::MergeFacts { keep: keep.fact, absorb, adds_recalls: false, wording })
             }
-            Change::Promote { fact, to, .. } => {
-                (OpKind::SpacePromote, Intent::MoveFact { fact: fact.fact, tier: *to })
-            }
+            Change::Promote { fact, to, .. } => (OpKind::SpacePromote, Intent::MoveFact { fact: fact.fact, tier: *to }),
             Change::Digest { week, .. } => {
                 let text = drafted.text(self.key, said.trim());
                 let entry = week_entry(self.space, *week);
@@ -155,7 +153,8 @@ impl Judgement<'_> {
         match kind {
             ProposalKind::Merge => {
                 let wording = self.answer.merges.get(item.at()).and_then(|merge| merge.wording.as_deref());
-                let (keep, remove) = facts.split_first().map_or((None, &[][..]), |(keep, remove)| (Some(keep.fact), remove));
+                let (keep, remove) =
+                    facts.split_first().map_or((None, &[][..]), |(keep, remove)| (Some(keep.fact), remove));
                 json!({
                     "kind": kind,
                     "keep_id": keep,

@@ -135,9 +135,12 @@ pub fn apply(
     let mut numbers = EffectNumbers::default();
     let done = match intent {
         Intent::RemoveFact { fact } => remove(editor, context, *fact, &mut numbers)?,
-        Intent::MergeFacts { keep, absorb, adds_recalls, .. } => {
-            merge(editor, context, &Merge { keep: *keep, absorb, adds_recalls: *adds_recalls, wording: text }, &mut numbers)?
-        }
+        Intent::MergeFacts { keep, absorb, adds_recalls, .. } => merge(
+            editor,
+            context,
+            &Merge { keep: *keep, absorb, adds_recalls: *adds_recalls, wording: text },
+            &mut numbers,
+        )?,
         Intent::MoveFact { fact, tier } => move_to(editor, context, *fact, *tier, &mut numbers)?,
         Intent::WriteDigest { entry, starts_on, .. } => {
             let cells = [(Column::Kind, "week".to_owned()), (Column::StartsOn, starts_on.clone())];
@@ -149,7 +152,8 @@ pub fn apply(
             write(editor, context, RowKey { table: Table::Profiles, id: *space }, cells, &mut numbers)?
         }
         Intent::WriteRecord { record, kind, .. } => {
-            let cells = [(Column::Collection, kind.collection().to_owned()), (Column::Status, kind.status().to_owned())];
+            let cells =
+                [(Column::Collection, kind.collection().to_owned()), (Column::Status, kind.status().to_owned())];
             let cells = cells.into_iter().chain(text.map(|text| (Column::Body, text)));
             write(editor, context, RowKey { table: Table::Records, id: *record }, cells, &mut numbers)?
         }
@@ -238,7 +242,8 @@ fn merge(
 /// Gives the kept copy what housekeeping says it takes over of the others; false if one of them cannot be read.
 fn lend(editor: &mut Editor<'_>, keep: Uuid, absorb: &BTreeSet<Uuid>) -> Result<bool, NotLoaded> {
     let Ok(kept) = row::fact(fact(editor, keep)?) else { return Ok(false) };
-    let others: Result<Vec<Fact>, _> = absorb.iter().map(|id| fact(editor, *id).map(row::fact)).collect::<Result<Result<_, _>, _>>()?;
+    let others: Result<Vec<Fact>, _> =
+        absorb.iter().map(|id| fact(editor, *id).map(row::fact)).collect::<Result<Result<_, _>, _>>()?;
     let Ok(others) = others else { return Ok(false) };
     let becomes = housekeeping::absorb(&kept, &others.iter().collect::<Vec<_>>());
     let time = |moment: Option<Moment>| moment.map_or(Value::Null, Value::Time);
