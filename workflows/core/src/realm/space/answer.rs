@@ -5,7 +5,7 @@
 //! the JSON there may be white space, a byte order mark and one fence of three backticks, as models put it.
 //!
 //! **Invariant:** an answer that cannot be read says where it broke by line, column and path, and repeats nothing of itself.
-//! The types have no `Debug`: what a model says about a memory is memory text.
+//! The types have no `Debug` but in tests: what a model says about a memory is memory text.
 
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -22,6 +22,7 @@ pub const ANSWER_BYTES_MAX: usize = 1 << 20;
 
 /// What the model suggests after looking at the memory. Every part may be left out: doing less is better than guessing.
 #[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[cfg_attr(test, derive(Debug))]
 #[serde(default, deny_unknown_fields)]
 #[schemars(title = "Consolidation")]
 pub struct Answer {
@@ -49,6 +50,7 @@ pub struct Answer {
 
 /// Facts that become one.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[cfg_attr(test, derive(Debug))]
 #[serde(deny_unknown_fields)]
 pub struct Merge {
     /// The id of the fact that stays.
@@ -62,6 +64,7 @@ pub struct Merge {
 
 /// A change of tier.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[cfg_attr(test, derive(Debug))]
 #[serde(deny_unknown_fields)]
 pub struct Promotion {
     /// The id of the fact.
@@ -72,6 +75,7 @@ pub struct Promotion {
 
 /// Facts that cannot all be true.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[cfg_attr(test, derive(Debug))]
 #[serde(deny_unknown_fields)]
 pub struct Contradiction {
     /// The ids of two or more facts.
@@ -82,6 +86,7 @@ pub struct Contradiction {
 
 /// An unfinished thing.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[cfg_attr(test, derive(Debug))]
 #[serde(deny_unknown_fields)]
 pub struct Proposal {
     /// What is unfinished, in a line.
