@@ -141,15 +141,15 @@ impl<'a> Judge<'a> {
     }
 
     /// A fact with what this run has made of it so far.
-    fn as_made(&self, premise: Premise) -> Premise {
+    fn as_made(&self, premise: &Premise) -> Premise {
         let (own_text, own_tier) = (self.own_texts.get(&premise.fact), self.own_tiers.get(&premise.fact));
-        Premise { own_text: own_text.copied(), own_tier: own_tier.copied(), ..premise }
+        Premise { own_text: own_text.copied(), own_tier: own_tier.copied(), ..premise.clone() }
     }
 
     /// The facts that an item names; if one of the ids is unknown, the item is refused.
     fn premises(&mut self, item: Item, short_ids: &[String]) -> Option<Vec<Premise>> {
         let known: Vec<Premise> =
-            short_ids.iter().filter_map(|id| self.world.ticket.fact(id)).map(|it| self.as_made(it.clone())).collect();
+            short_ids.iter().filter_map(|id| self.world.ticket.fact(id)).map(|it| self.as_made(it)).collect();
         if known.len() < short_ids.len() {
             self.list(item, Rule::UnknownId, ids(&known));
             return None;
@@ -281,7 +281,7 @@ impl<'a> Judge<'a> {
 
     fn propose_doubtful(&mut self) {
         for (item, rule, facts) in std::mem::take(&mut self.doubtful) {
-            let facts = facts.into_iter().map(|premise| self.as_made(premise)).collect();
+            let facts = facts.iter().map(|premise| self.as_made(premise)).collect();
             self.admit(Change::Proposal { item, kind: ProposalKind::Merge, facts, reason: Some(rule) });
         }
     }
