@@ -5,7 +5,7 @@
 //! the JSON there may be white space, a byte order mark and one fence of three backticks, as models put it.
 //!
 //! **Invariant:** an answer that cannot be read says where it broke by line, column and path, and repeats nothing of itself.
-//! The types have no `Debug`: what a model says about a memory is memory text.
+//! The types have no `Debug` but in tests: what a model says about a memory is memory text.
 
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -22,6 +22,7 @@ pub const ANSWER_BYTES_MAX: usize = 1 << 20;
 
 /// What the model suggests after looking at the memory. Every part may be left out: doing less is better than guessing.
 #[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[cfg_attr(test, derive(Debug))]
 #[serde(default, deny_unknown_fields)]
 #[schemars(title = "Consolidation")]
 pub struct Answer {
@@ -49,6 +50,7 @@ pub struct Answer {
 
 /// Facts that become one.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[cfg_attr(test, derive(Debug))]
 #[serde(deny_unknown_fields)]
 pub struct Merge {
     /// The id of the fact that stays.
@@ -62,6 +64,7 @@ pub struct Merge {
 
 /// A change of tier.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[cfg_attr(test, derive(Debug))]
 #[serde(deny_unknown_fields)]
 pub struct Promotion {
     /// The id of the fact.
@@ -72,6 +75,7 @@ pub struct Promotion {
 
 /// Facts that cannot all be true.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[cfg_attr(test, derive(Debug))]
 #[serde(deny_unknown_fields)]
 pub struct Contradiction {
     /// The ids of two or more facts.
@@ -82,6 +86,7 @@ pub struct Contradiction {
 
 /// An unfinished thing.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[cfg_attr(test, derive(Debug))]
 #[serde(deny_unknown_fields)]
 pub struct Proposal {
     /// What is unfinished, in a line.
@@ -174,7 +179,7 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn breaks(text: &str, expected: Expect) {
+    fn breaks(text: &str, expected: &Expect) {
         let said = parse(text.as_bytes(), ANSWER_BYTES_MAX).err().unwrap().to_string();
         assert!(!said.contains("quokka"), "{said}");
         expected.assert_eq(&said);
@@ -200,29 +205,35 @@ mod tests {
     fn an_answer_that_broke_says_where_and_repeats_nothing() {
         breaks(
             "{\n\"merges\": [{\"keep_id\": \"quok",
-            expect!["the answer breaks off at line 2, column 28, in merges[0].keep_id"],
+            &expect!["the answer breaks off at line 2, column 28, in merges[0].keep_id"],
         );
-        breaks("{\"quokka\": 1}", expect!["the answer has a field that the schema does not have, at line 1, column 9"]);
+        breaks(
+            "{\"quokka\": 1}",
+            &expect!["the answer has a field that the schema does not have, at line 1, column 9"],
+        );
         breaks(
             r#"{"merges": [{"keep_id": 7, "remove_ids": []}]}"#,
-            expect!["the answer has a value of the wrong type at line 1, column 25, in merges[0].keep_id"],
+            &expect!["the answer has a value of the wrong type at line 1, column 25, in merges[0].keep_id"],
         );
         breaks(
             r#"{"merges": [{"keep_id": "quokka"}]}"#,
-            expect!["the answer lacks a field at line 1, column 33, in merges[0]"],
+            &expect!["the answer lacks a field at line 1, column 33, in merges[0]"],
         );
         breaks(
             r#"{"promotions": [{"fact_id": "f1", "tier": "quokka"}]}"#,
-            expect![
+            &expect![
                 "the answer has a value that the schema does not allow at line 1, column 50, in promotions[0].tier"
             ],
         );
-        breaks("quokka", expect!["the answer is not JSON at line 1, column 1"]);
-        breaks("```json\n{\"merges\": quokka}\n```", expect!["the answer is not JSON at line 2, column 12, in merges"]);
-        breaks("{} quokka", expect!["the answer goes on after its end at line 1, column 4"]);
-        breaks("", expect!["the answer breaks off at line 1, column 0"]);
-        breaks(r#"{"profile": "\ud800"}"#, expect!["the answer is not JSON at line 1, column 20, in profile"]);
-        breaks(r#"{"profile": "a", "profile": "b"}"#, expect!["the answer has a field twice, at line 1, column 26"]);
+        breaks("quokka", &expect!["the answer is not JSON at line 1, column 1"]);
+        breaks(
+            "```json\n{\"merges\": quokka}\n```",
+            &expect!["the answer is not JSON at line 2, column 12, in merges"],
+        );
+        breaks("{} quokka", &expect!["the answer goes on after its end at line 1, column 4"]);
+        breaks("", &expect!["the answer breaks off at line 1, column 0"]);
+        breaks(r#"{"profile": "\ud800"}"#, &expect!["the answer is not JSON at line 1, column 20, in profile"]);
+        breaks(r#"{"profile": "a", "profile": "b"}"#, &expect!["the answer has a field twice, at line 1, column 26"]);
     }
 
     #[test]

@@ -80,7 +80,7 @@ impl BrokenAnswer {
     pub(super) fn not_text(bytes: &[u8], valid_up_to: usize) -> Self {
         let before = &bytes[..valid_up_to];
         let line_start = before.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
-        let line = before.iter().filter(|byte| **byte == b'\n').count() + 1;
+        let line = before.split(|byte| *byte == b'\n').count();
         Self::at(Fault::NotText, line, valid_up_to - line_start + 1, String::new())
     }
 

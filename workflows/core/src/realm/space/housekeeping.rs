@@ -93,7 +93,7 @@ fn merge(mut copies: Vec<&Fact>) -> Option<Chore> {
     let (keep, others) = copies.split_first()?;
     let mut remove: Vec<Uuid> = others.iter().filter(|fact| !fact.pinned).map(|fact| fact.id).collect();
     remove.sort_unstable();
-    (!remove.is_empty()).then(|| Chore::MergeDuplicates { keep: keep.id, remove })
+    (!remove.is_empty()).then_some(Chore::MergeDuplicates { keep: keep.id, remove })
 }
 
 fn rank(fact: &Fact) -> (Reverse<bool>, Reverse<bool>, Moment, Uuid) {

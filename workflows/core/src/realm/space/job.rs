@@ -129,7 +129,7 @@ pub struct LeftOut {
 }
 
 /// A job, and what is remembered of it.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Job {
     /// The input.
     pub input: JobInput,
@@ -137,6 +137,13 @@ pub struct Job {
     pub ticket: Ticket,
     /// What there was no room for.
     pub left_out: LeftOut,
+}
+
+impl Job {
+    /// Whether there is nothing to think about.
+    pub fn is_empty(&self) -> bool {
+        self.input.memory.facts.is_empty() && self.input.memory.journal.is_empty()
+    }
 }
 
 /// What a job is cut from.
@@ -366,6 +373,7 @@ mod tests {
         let job = job("UTC", &[expired, pinned, replaced], &[]);
         assert_eq!(job.ticket.facts.len(), 1);
         assert_eq!(job.left_out, LeftOut::default());
+        assert!(!job.is_empty() && self::job("UTC", &[], &[]).is_empty());
     }
 
     #[test]

@@ -66,9 +66,7 @@ pub fn judge(answer: &Answer, world: World<'_>) -> Judged {
     }
     judge.digest(answer.weekly_digest.as_deref());
     judge.profile(answer.profile.as_deref());
-    for proposal in std::mem::take(&mut judge.doubtful) {
-        judge.admit(proposal);
-    }
+    judge.propose_doubtful();
     for (item, proposal) in items(Section::Proposals, &answer.proposals) {
         judge.propose(item, proposal);
     }
@@ -82,11 +80,13 @@ fn items<T>(section: Section, items: &[T]) -> impl Iterator<Item = (Item, &T)> {
     items.iter().enumerate().map(move |(index, it)| (Item::new(section, index), it))
 }
 
-/// What an admitted merge did with a fact.
+/// What a merge did with a fact.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Use {
     Kept,
     Removed,
+    /// A person is asked about it, so that no later merge takes it away meanwhile.
+    Asked,
 }
 
 struct Judge<'a> {
@@ -97,7 +97,7 @@ struct Judge<'a> {
     own_texts: BTreeMap<Uuid, Fingerprint>,
     own_tiers: BTreeMap<Uuid, Tier>,
     /// Merges that became proposals; their turn is with the proposals.
-    doubtful: Vec<Change>,
+    doubtful: Vec<(Item, Rule, Vec<Premise>)>,
     contradictions: BTreeSet<Vec<Uuid>>,
     proposals: BTreeSet<Fingerprint>,
     judged: Judged,
@@ -140,16 +140,16 @@ impl<'a> Judge<'a> {
         fits
     }
 
-    /// The fact that a short id means, with what this run has made of it so far.
-    fn premise(&self, short_id: &str) -> Option<Premise> {
-        let premise = self.world.ticket.fact(short_id)?.clone();
+    /// A fact with what this run has made of it so far.
+    fn as_made(&self, premise: &Premise) -> Premise {
         let (own_text, own_tier) = (self.own_texts.get(&premise.fact), self.own_tiers.get(&premise.fact));
-        Some(Premise { own_text: own_text.copied(), own_tier: own_tier.copied(), ..premise })
+        Premise { own_text: own_text.copied(), own_tier: own_tier.copied(), ..premise.clone() }
     }
 
     /// The facts that an item names; if one of the ids is unknown, the item is refused.
     fn premises(&mut self, item: Item, short_ids: &[String]) -> Option<Vec<Premise>> {
-        let known: Vec<Premise> = short_ids.iter().filter_map(|id| self.premise(id)).collect();
+        let known: Vec<Premise> =
+            short_ids.iter().filter_map(|id| self.world.ticket.fact(id)).map(|it| self.as_made(it)).collect();
         if known.len() < short_ids.len() {
             self.list(item, Rule::UnknownId, ids(&known));
             return None;
@@ -191,7 +191,8 @@ impl<'a> Judge<'a> {
         if let Some(rule) = wording::lost(kept, &removed, wording) {
             let facts: Vec<Premise> = std::iter::once(keep).chain(remove).collect();
             self.list(item, rule, ids(&facts));
-            return self.doubtful.push(Change::Proposal { item, kind: ProposalKind::Merge, facts, reason: Some(rule) });
+            self.used.extend(facts.iter().map(|premise| (premise.fact, Use::Asked)));
+            return self.doubtful.push((item, rule, facts));
         }
         let own_text = wording.map(|wording| text_fingerprint(self.world.key, &kept.subject, wording));
         self.admit_merge(item, keep, remove, own_text);
@@ -219,7 +220,7 @@ impl<'a> Judge<'a> {
         }
         match self.used.get(&keep.fact) {
             Some(Use::Removed) => Some(Rule::MergeIntoRemoved),
-            Some(Use::Kept) => Some(Rule::UsedByEarlierMerge),
+            Some(Use::Kept | Use::Asked) => Some(Rule::UsedByEarlierMerge),
             None => self.unchanged(keep).err(),
         }
     }
@@ -275,6 +276,13 @@ impl<'a> Judge<'a> {
         match refuses_text(kept, profile::PROFILE_CHARACTERS_MAX) {
             Some(rule) => self.list(item, rule, Vec::new()),
             None => self.judged.profile_cut = self.admit(Change::Profile { item }) && cut,
+        }
+    }
+
+    fn propose_doubtful(&mut self) {
+        for (item, rule, facts) in std::mem::take(&mut self.doubtful) {
+            let facts = facts.iter().map(|premise| self.as_made(premise)).collect();
+            self.admit(Change::Proposal { item, kind: ProposalKind::Merge, facts, reason: Some(rule) });
         }
     }
 

@@ -136,7 +136,7 @@ mod tests {
             ("notes are in ~/notes/Work", "notes are in ~/notes/work"),
             ("see https://a.example/x?y=1", "see https://a.example/x"),
             ("mail ada@b.example", "mail ada"),
-            ("calls std::fs::read", "calls read"),
+            ("calls std::mem::take", "calls take"),
             ("edit main.rs", "edit main"),
             ("set MAX_SIZE", "set it"),
             ("pass --force", "pass it"),

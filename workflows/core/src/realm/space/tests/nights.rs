@@ -16,8 +16,8 @@ use crate::clock::Moment;
 const HOUR: i64 = 3_600;
 const TICKS: i64 = 2 * 366 * 24;
 
-/// What is tried: today's rules, and the years in which Samoa left a day out and Russia changed its mind.
-const STARTS: [&str; 2] = ["2026-01-01T00:00:00Z", "2011-01-01T00:00:00Z"];
+/// What is tried: the rules of today, on the hour, and off the hour the years in which Samoa left a day out.
+const STARTS: [&str; 2] = ["2026-01-01T00:00:00Z", "2011-01-01T00:37:11Z"];
 
 /// When a worker is down, in hours of each period of so many.
 #[derive(Clone, Copy)]
