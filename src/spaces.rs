@@ -9,14 +9,16 @@ use std::time::Duration;
 use dream_activities::space::answer::{JobFace, Submitted, submit as take_answer, waiting_job};
 use dream_activities::space::due::{Judgement, due_page, purge};
 use dream_activities::space::report::space_run;
+use dream_activities::world::StoreHandle;
 use dream_activities::{World, begin};
 use dream_core::clock::Moment;
 use dream_core::failure::Code;
 use dream_core::id::{NamespaceId, RunId};
-use dream_core::realm::space::due::{HOURS_BETWEEN_MIN, NotDue};
+use dream_core::realm::space::due::{HOURS_BETWEEN_MIN, NotDue, may_start};
 use dream_core::realm::space::fact::DreamMode;
 use dream_core::realm::space::report::SpaceRun;
 use dream_core::run::{DreamInput, Trigger};
+use dream_ports::Store;
 use dream_ports::run::RunRecord;
 use dream_workflows::contract::{Begin, Reported};
 use dream_workflows::steps::StepError;
@@ -134,6 +136,22 @@ async fn go_on(world: &Arc<World>, store: &str, record: &RunRecord) -> Result<()
     tokio::time::timeout(CARRIED_OUT_WITHIN, carried_out).await.unwrap_or(Ok(()))
 }
 
+async fn is_still_due(handle: &StoreHandle, space: NamespaceId) -> Result<bool, Fault> {
+    let record = handle.store.space(space).await?;
+    Ok(may_start(handle.store.now().await?, &record.of_due()).is_ok())
+}
+
+/// Wakes the workflows of runs that were closed under them, so that they end now and not at their next look.
+pub(crate) async fn wake_closed(store: &dyn Store, runs: &[RunId]) -> Result<(), Fault> {
+    for run in runs {
+        let record = store.run(*run).await?;
+        if record.engine != LOCAL {
+            engine::wake(None, record.workflow_id.as_deref()).await;
+        }
+    }
+    Ok(())
+}
+
 /// What a check for due dreams came to.
 #[derive(Clone, Debug, Default, Serialize)]
 pub(crate) struct DueDone {
@@ -162,6 +180,8 @@ pub(crate) async fn start_due(world: &Arc<World>, store: &str) -> Result<DueDone
             match due {
                 Err(NotDue::UnknownZone) => done.unknown_zone.push(space),
                 Err(_) => done.not_due += 1,
+                // The starts before this one took their time: it must lie inside of the window itself.
+                Ok(_) if !is_still_due(handle, space).await? => done.not_due += 1,
                 Ok(_) => {
                     let mut input = DreamInput::of_space(space.to_string());
                     store.clone_into(&mut input.store);

@@ -27,9 +27,6 @@ pub async fn report(world: &World, call: Report) -> Result<Reported, Failure> {
     if record.finished_at.is_none() {
         observe::run_closed(call.state);
     }
-    if record.realm == Realm::Space {
-        handle.store.clear_job(record.run).await.or_fail()?;
-    }
     write_files(world, handle, &call.run.store, record.run).await?;
     let record = handle.store.run(record.run).await.or_fail()?;
     let counts = handle.store.counts(record.run).await.or_fail()?;

@@ -10,7 +10,7 @@ use uuid::Uuid;
 use super::StoreArg;
 use crate::config::Config;
 use crate::exit::{Exit, Fault};
-use crate::term;
+use crate::{spaces, term};
 
 /// Facts that a recall answers where nobody asks for another number.
 const RECALLED_DEFAULT: u32 = 10;
@@ -168,6 +168,7 @@ impl Forget {
     async fn run(self, config: &Config) -> Result<Exit, Fault> {
         let store = self.at.store.open(config).await?;
         let forgotten = memory::forget_fact(store.as_ref(), NamespaceId(self.at.space), self.fact).await?;
+        spaces::wake_closed(store.as_ref(), &forgotten.abandoned).await?;
         for run in &forgotten.abandoned {
             term::note(&format!("run {run} waited with a copy, and is abandoned"));
         }

@@ -25,6 +25,7 @@ mod record;
 mod reingest;
 mod review;
 mod schedule;
+mod space;
 mod starts;
 mod telemetry;
 mod worker;

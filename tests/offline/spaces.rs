@@ -44,6 +44,58 @@ fn submit(program: &Program, run: &str, answer: &str) -> Answer {
     program.run(&["job", "submit", run, "--result", file.to_str().unwrap(), "--json"])
 }
 
+/// The lines of a space that was lived in, always the same.
+fn lines() -> String {
+    let texts = [
+        ("drinks green tea", "long", Value::Null),
+        ("drinks tea that is green", "long", Value::Null),
+        ("works at night", "long", Value::Null),
+        ("lives in Graz", "long", Value::Null),
+        ("lives in Linz", "scratch", Value::Null),
+        ("Drinks  Green Tea", "long", Value::Null),
+        ("is on holiday", "long", json!("2026-01-01T00:00:00Z")),
+    ];
+    let line = |((text, tier, expires_at), number): ((&str, &str, Value), u32)| {
+        let id = uuid::Uuid::from_u128(u128::from(number));
+        let at = format!("2026-11-{:02}T10:00:00Z", 20 + number);
+        let line = json!({
+            "table": "facts", "id": id, "subject": "user", "text": text, "tier": tier, "origin": "agent",
+            "pinned": false, "recall_count": number, "created_at": at, "updated_at": at, "expires_at": expires_at,
+        });
+        format!("{line}\n")
+    };
+    texts.into_iter().zip(1..).map(line).collect()
+}
+
+/// A space that was lived in, in a store of its own; its facts are the same in every store.
+pub(crate) fn lived_in_again(program: &Program, store: &str) -> String {
+    program.run(&["migrate", "--realm", "space", "--store", store]).expect(0);
+    let made = program.run(&["spaces", "create", "--name", "me", "--store", store]).expect(0);
+    let space = made.stdout.trim().to_owned();
+    std::fs::write(program.path("space.jsonl"), lines()).unwrap();
+    program.run(&["import", "space", "space.jsonl", "--space", &space, "--store", store]).expect(0);
+    space
+}
+
+/// What a space holds, without the moments at which a dream wrote and without what is made of the space's own id.
+pub(crate) fn timeless_content(program: &Program, space: &str, store: &str) -> Vec<Value> {
+    // The space is the only one of its store, but each store has made its own.
+    let spaces = program.run(&["spaces", "list", "--store", store, "--json"]).json();
+    let own = spaces[0]["id"].as_str().unwrap_or(space).to_owned();
+    let lines = program.run(&["export", "space", "--space", &own, "--store", store]).expect(0).stdout;
+    let timeless = |line: &str| {
+        let mut row: Value = serde_json::from_str(line).unwrap();
+        for field in ["created_at", "updated_at"] {
+            row.as_object_mut().unwrap().remove(field);
+        }
+        if matches!(row["table"].as_str(), Some("journal" | "profiles")) {
+            row.as_object_mut().unwrap().remove("id");
+        }
+        row
+    };
+    lines.lines().map(timeless).collect()
+}
+
 /// The short id that a job has for the fact with this text.
 fn short_id<'j>(job: &'j Value, text: &str) -> &'j str {
     let facts = job["input"]["memory"]["facts"].as_array().unwrap();
@@ -51,7 +103,7 @@ fn short_id<'j>(job: &'j Value, text: &str) -> &'j str {
 }
 
 /// An answer that does one of each thing.
-fn answer(job: &Value) -> String {
+pub(crate) fn answer(job: &Value) -> String {
     let id = |text: &str| short_id(job, text);
     json!({
         "merges": [{

@@ -260,9 +260,6 @@ pub trait SpaceStore: Send + Sync {
     /// Takes an answer, checked and written in one statement.
     async fn answer_job(&self, run: RunId, answer: &NewAnswer<'_>) -> Result<AnswerOutcome, StoreError>;
 
-    /// Takes the copies of memories out that a run which is over has left: question, answers, texts.
-    async fn clear_job(&self, run: RunId) -> Result<(), StoreError>;
-
     /// Deletes what undo needs of runs over spaces that ended before this moment; answers how many records went.
     async fn purge_space_undo(&self, before: Moment) -> Result<u32, StoreError>;
 }

@@ -97,8 +97,7 @@ pub async fn submit(handle: &StoreHandle, run: RunId, answer: &[u8]) -> Result<S
 /// Closes a run that nobody answers well.
 async fn give_up(handle: &StoreHandle, run: RunId) -> Result<(), Failure> {
     let closing = Closing { error_code: Some(Code::BadAnswer.name().to_owned()) };
-    handle.store.close(run, RunState::Failed, &closing).await.or_fail()?;
-    handle.store.clear_job(run).await.or_fail()
+    handle.store.close(run, RunState::Failed, &closing).await.or_fail()
 }
 
 enum Taken {

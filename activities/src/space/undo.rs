@@ -20,7 +20,6 @@ pub async fn make_ready(handle: &StoreHandle, record: RunRecord, dry_run: bool) 
     }
     if record.state == RunState::AwaitingClient && record.finished_at.is_none() && !dry_run {
         handle.store.close(record.run, RunState::Abandoned, &Closing::default()).await.or_fail()?;
-        handle.store.clear_job(record.run).await.or_fail()?;
         return handle.store.run(record.run).await.or_fail();
     }
     let now = handle.store.now().await.or_fail()?;

@@ -42,6 +42,14 @@ pub(crate) async fn texts(tx: &mut Tx, run: RunId, ops: &[Op]) -> Result<BTreeMa
     rows.iter().map(|row| Ok((fingerprint(row, "digest")?, get(row, "body")?))).collect()
 }
 
+/// Takes the copies of memories out that a run leaves which is over: question, answers, texts.
+pub(crate) async fn clear_copies(tx: &mut Tx, run: RunId) -> Result<(), StoreError> {
+    for statement in [sql!("jobs/clear"), sql!("job_answers/clear"), sql!("op_texts/delete")] {
+        query(statement).bind(run.0).execute(&mut **tx).await.doing("clear a question")?;
+    }
+    Ok(())
+}
+
 async fn step_summary(tx: &mut Tx, run: RunId, name: &str) -> Result<Option<String>, StoreError> {
     let row = query(sql!("steps/find"))
         .bind(run.0)
@@ -170,14 +178,5 @@ impl PgStore {
         }
         let is_new = taken.rows_affected() > 0;
         Ok(if is_new { AnswerOutcome::Accepted } else { AnswerOutcome::AlreadyAccepted })
-    }
-
-    pub(crate) async fn clear_copies(&self, run: RunId) -> Result<(), StoreError> {
-        const OPERATION: &str = "clear a question";
-        let mut tx = self.write(OPERATION).await?;
-        for statement in [sql!("jobs/clear"), sql!("job_answers/clear"), sql!("op_texts/delete")] {
-            query(statement).bind(run.0).execute(&mut *tx).await.doing(OPERATION)?;
-        }
-        tx.commit().await.doing(OPERATION)
     }
 }

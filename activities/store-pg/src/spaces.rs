@@ -173,10 +173,6 @@ impl SpaceStore for PgStore {
         self.take_answer(run, answer).await
     }
 
-    async fn clear_job(&self, run: RunId) -> Result<(), StoreError> {
-        self.clear_copies(run).await
-    }
-
     async fn purge_space_undo(&self, before: Moment) -> Result<u32, StoreError> {
         const OPERATION: &str = "purge undo records";
         let mut tx = self.write(OPERATION).await?;

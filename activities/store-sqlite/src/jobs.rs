@@ -45,6 +45,14 @@ fn fingerprint(text: &str) -> Result<Fingerprint, StoreError> {
     read_json(&format!("\"{text}\""), "a digest")
 }
 
+/// Takes the copies of memories out that a run leaves which is over: question, answers, texts.
+pub(crate) async fn clear_copies(tx: &mut Tx, run: RunId) -> Result<(), StoreError> {
+    for statement in [sql!("jobs/clear"), sql!("job_answers/clear"), sql!("op_texts/delete")] {
+        sqlx::query(statement).bind(hex(run.0)).execute(&mut **tx).await.doing("clear a question")?;
+    }
+    Ok(())
+}
+
 async fn step_summary(tx: &mut Tx, run: RunId, name: &str) -> Result<Option<String>, StoreError> {
     let row = sqlx::query(sql!("steps/find"))
         .bind(hex(run.0))
@@ -179,14 +187,5 @@ impl SqliteStore {
         }
         let is_new = taken.rows_affected() > 0;
         Ok(if is_new { AnswerOutcome::Accepted } else { AnswerOutcome::AlreadyAccepted })
-    }
-
-    pub(crate) async fn clear_copies(&self, run: RunId) -> Result<(), StoreError> {
-        const OPERATION: &str = "clear a question";
-        let mut tx = self.write(OPERATION).await?;
-        for statement in [sql!("jobs/clear"), sql!("job_answers/clear"), sql!("op_texts/delete")] {
-            sqlx::query(statement).bind(hex(run.0)).execute(&mut *tx).await.doing(OPERATION)?;
-        }
-        tx.commit().await.doing(OPERATION)
     }
 }

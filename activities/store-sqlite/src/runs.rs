@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use dream_core::clock::Moment;
 use dream_core::digest::TextKey;
 use dream_core::id::{NamespaceId, RunId, StableNamespaceId};
-use dream_core::run::{Admission, Counts, RunState, admit};
+use dream_core::run::{Admission, Counts, Realm, RunState, admit};
 use dream_ports::run::{
     BeginRun, Begun, Capabilities, Closing, Fence, Namespace, Request, RequestOutcome, RunFilter, RunRecord,
     Standstill, Stop,
@@ -73,6 +73,9 @@ pub(crate) async fn close_in(
         return Ok(());
     }
     release(tx, run.realm, run.namespace, run.run, None).await?;
+    if run.realm == Realm::Space {
+        crate::jobs::clear_copies(tx, run.run).await?;
+    }
     let khora = KhoraRow { state: Some(state), is_end: true, closing: Some(closing), ..KhoraRow::default() };
     crate::khora::update(tx, run.run, at, &khora).await
 }

@@ -179,10 +179,6 @@ impl SpaceStore for SqliteStore {
         self.take_answer(run, answer).await
     }
 
-    async fn clear_job(&self, run: RunId) -> Result<(), StoreError> {
-        self.clear_copies(run).await
-    }
-
     async fn purge_space_undo(&self, before: Moment) -> Result<u32, StoreError> {
         let gone = sqlx::query(sql!("undo/purge"))
             .bind(spell_moment(before))

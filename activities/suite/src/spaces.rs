@@ -341,7 +341,7 @@ pub async fn an_op_whose_text_was_forgotten_is_skipped(kit: &dyn WorldKit) {
     let place = Place::with(kit, &three()).await;
     let fence = place.begin(1).await;
     place.seal(&fence, "answer", 1, writing(place.space)).await;
-    place.store.clear_job(run(1)).await.unwrap();
+    place.store.forget_fact(place.space, id(404)).await.unwrap();
     let fates = place.apply(&fence).await;
     let skipped = (OpState::Skipped, Some(Reason::TextForgotten));
     assert!(fates.iter().all(|(kind, state, reason)| *kind == OpKind::SpacePromote || (*state, *reason) == skipped));
@@ -409,7 +409,6 @@ pub async fn an_answer_is_taken_once(kit: &dyn WorldKit) {
     let job = place.store.job(run(1)).await.unwrap().unwrap();
     assert_eq!((job.answers_bad, job.accepted, job.answer.as_deref()), (2, Some(Fingerprint([3; 16])), Some("{}")));
     place.close(&fence).await;
-    place.store.clear_job(run(1)).await.unwrap();
     let job = place.store.job(run(1)).await.unwrap().unwrap();
     assert_eq!((job.body, job.answer), (None, None));
     assert_eq!(place.answer(1, 3, Some("{}")).await, AnswerOutcome::AlreadyAccepted, "the same report");
