@@ -188,22 +188,20 @@ impl<'a> Judge<'a> {
         }
         let wording = wording.filter(|_| !keep.is_protected());
         let removed: Vec<&Fact> = remove.iter().filter_map(|premise| self.facts.get(&premise.fact).copied()).collect();
-        if let Some(rule) = wording::lost(kept, &removed, wording) {
-            let facts: Vec<Premise> = std::iter::once(keep).chain(remove).collect();
+        let own_text = wording.map(|wording| text_fingerprint(self.world.key, &kept.subject, wording));
+        let change = Change::Merge { item, keep, remove, reworded: own_text.is_some() };
+        // Asked last, and of what there is room for: it reads every word, and an answer may name each fact a thousand times.
+        let fits = change.cost() <= self.room;
+        if let Some(rule) = fits.then(|| wording::lost(kept, &removed, wording)).flatten() {
+            let facts: Vec<Premise> = change.premises().into_iter().cloned().collect();
             self.list(item, rule, ids(&facts));
             self.used.extend(facts.iter().map(|premise| (premise.fact, Use::Asked)));
             return self.doubtful.push((item, rule, facts));
         }
-        let own_text = wording.map(|wording| text_fingerprint(self.world.key, &kept.subject, wording));
-        self.admit_merge(item, keep, remove, own_text);
-    }
-
-    fn admit_merge(&mut self, item: Item, keep: Premise, remove: Vec<Premise>, own_text: Option<Fingerprint>) {
-        let (kept, removed) = (keep.fact, ids(&remove));
-        if self.admit(Change::Merge { item, keep, remove, reworded: own_text.is_some() }) {
-            self.used.insert(kept, Use::Kept);
-            self.used.extend(removed.into_iter().map(|fact| (fact, Use::Removed)));
-            self.own_texts.extend(own_text.map(|text| (kept, text)));
+        if self.admit(change) {
+            self.used.insert(kept.id, Use::Kept);
+            self.used.extend(removed.iter().map(|fact| (fact.id, Use::Removed)));
+            self.own_texts.extend(own_text.map(|text| (kept.id, text)));
         }
     }
 

@@ -266,7 +266,19 @@ fn a_change_that_does_not_fit_is_skipped_whole_and_a_smaller_one_still_tried() {
 }
 
 #[test]
-fn an_answer_of_a_hundred_thousand_items_is_judged_and_its_list_bounded() {
+fn a_merge_that_does_not_fit_is_skipped_and_not_proposed() {
+    let mut lines = vec!["likes tea at 5"; 60];
+    lines[0] = "likes tea";
+    let ids: Vec<String> = (2..=60).map(|id| format!("\"f{id}\"")).collect();
+    let json = format!(r#"{{"merges": [{{"keep_id": "f1", "remove_ids": [{}]}}]}}"#, ids.join(","));
+    let facts = facts(&lines);
+    let (_, judged) = judged_since(&facts, &facts, &answer(&json));
+    assert_eq!((judged.changes.len(), judged.listed.len()), (0, 1));
+    assert_eq!(judged.listed[0].rule.as_str(), "over_limit");
+}
+
+#[test]
+fn an_answer_of_twenty_thousand_items_is_judged_and_its_list_bounded() {
     let mut json = r#"{"promotions": ["#.to_owned();
     for id in 0..20_000 {
         write!(json, r#"{{"fact_id": "f{id}", "tier": "core"}},"#).unwrap();
