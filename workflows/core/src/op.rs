@@ -329,6 +329,7 @@ impl Op {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::change::RowKey;
     use crate::realm::graph::evidence::DropEvidence;
 
     fn draft(chunks: &[u128]) -> Draft {
