@@ -1,11 +1,12 @@
 //! The answer of a model: its shape, its schema, and the reading of it.
 //!
-//! What is read is what the schema says, field by field. A field that the schema does not have is refused rather than passed
-//! over, because a misspelled one would be work that vanishes; a field that is missing or null is work not suggested. Around
-//! the JSON there may be white space, a byte order mark and one fence of three backticks, as models put it.
+//! What is read is what the schema says, field by field. A field that the schema does not have is refused rather than
+//! passed over, because a misspelled one would be work that vanishes; a field that is missing or null is work not
+//! suggested. Around the JSON there may be white space, a byte order mark and one fence of three backticks, as models
+//! put it.
 //!
-//! **Invariant:** an answer that cannot be read says where it broke by line, column and path, and repeats nothing of itself.
-//! The types have no `Debug` but in tests: what a model says about a memory is memory text.
+//! **Invariant:** an answer that cannot be read says where it broke by line, column and path, and repeats nothing of
+//! itself. The types have no `Debug` but in tests: what a model says about a memory is memory text.
 
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -44,7 +45,7 @@ pub struct Answer {
     #[serde(deserialize_with = "list")]
     #[schemars(with = "Option<Vec<Proposal>>")]
     pub proposals: Vec<Proposal>,
-    /// A short profile of the owner, at most 1,500 characters, built from the facts and from nothing else; null for none.
+    /// A short profile of the owner, at most 1,500 characters, built from the facts alone; null for none.
     pub profile: Option<String>,
 }
 
