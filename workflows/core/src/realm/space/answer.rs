@@ -130,6 +130,13 @@ pub fn parse(bytes: &[u8], bytes_max: usize) -> Result<Answer, BrokenAnswer> {
     let text = std::str::from_utf8(bytes).map_err(|error| BrokenAnswer::not_text(bytes, error.valid_up_to()))?;
     let (inner, lines_before) = unfenced(text);
     let mut deserializer = serde_json::Deserializer::from_str(inner);
+    // A list would be read as the fields in their order.
+    if !inner.trim_start().starts_with('{') {
+        let list: Result<serde_json::Map<String, serde_json::Value>, _> =
+            serde_path_to_error::deserialize(&mut deserializer);
+        list.map_err(|error| BrokenAnswer::new(error.inner(), error.path(), lines_before))?;
+        return Ok(Answer::default());
+    }
     let answer = serde_path_to_error::deserialize(&mut deserializer)
         .map_err(|error| BrokenAnswer::new(error.inner(), error.path(), lines_before))?;
     let nowhere = |error: serde_json::Error| BrokenAnswer::after(&error, lines_before);
