@@ -7,9 +7,11 @@ mod demo;
 mod doctor;
 mod eval;
 mod export;
+mod facts;
 mod hint;
 mod history;
 mod import;
+mod job;
 mod migrate;
 mod mirror;
 mod names;
@@ -19,6 +21,7 @@ mod review;
 mod run;
 mod show;
 mod skips;
+mod spaces;
 mod sweep;
 mod undo;
 mod worker;
@@ -52,7 +55,7 @@ pub(crate) struct Cli {
 enum Command {
     /// Shows what a dream does, on a sample made for it.
     Demo(demo::Demo),
-    /// Dreams over a namespace.
+    /// Dreams over a namespace, or over a space.
     #[command(subcommand)]
     Run(run::Run),
     /// Shows the sealed plan of a run.
@@ -88,6 +91,17 @@ enum Command {
     Go(control::Go),
     /// Lists the namespaces of a store.
     Namespaces(sweep::Namespaces),
+    /// Makes and lists spaces.
+    #[command(subcommand)]
+    Spaces(spaces::Spaces),
+    /// Adds, lists, changes, recalls and forgets the facts of a space.
+    #[command(subcommand)]
+    Facts(facts::Facts),
+    /// Fetches the question of a dream over a space, and hands in the answer.
+    #[command(subcommand)]
+    Job(job::Job),
+    /// Starts the dreams over spaces that are due.
+    Due(job::Due),
     /// Creates the tables of Dream Worker in a store.
     Migrate(migrate::Migrate),
     /// Imports memories from a file.
@@ -121,15 +135,15 @@ enum Command {
 pub(crate) async fn dispatch(cli: Cli) -> Result<Exit, Fault> {
     let config = Config::load(cli.config.as_deref())?;
     match cli.command {
-        Command::Demo(command) => command.run(config).await,
+        Command::Demo(command) => Box::pin(command.run(config)).await,
         Command::Run(command) => exporting(&config.otlp.clone(), Box::pin(command.run(config))).await,
         Command::Config(command) => command.run(&config),
         Command::Eval(command) => command.run(&config),
         Command::Plan(command) => command.run(&config).await,
         Command::History(command) => command.run(&config).await,
         Command::Status(command) => command.run(&config).await,
-        Command::Undo(command) => command.run(&config).await,
-        Command::Report(command) => command.run(&config).await,
+        Command::Undo(command) => Box::pin(command.run(&config)).await,
+        Command::Report(command) => Box::pin(command.run(&config)).await,
         Command::Diff(command) => command.run(&config).await,
         Command::Show(command) => command.run(&config).await,
         Command::Review(command) => command.run(&config).await,
@@ -141,14 +155,18 @@ pub(crate) async fn dispatch(cli: Cli) -> Result<Exit, Fault> {
         Command::Stop(command) => command.run(&config).await,
         Command::Go(command) => command.run(&config).await,
         Command::Namespaces(command) => command.run(&config).await,
+        Command::Spaces(command) => Box::pin(command.run(&config)).await,
+        Command::Facts(command) => Box::pin(command.run(&config)).await,
+        Command::Job(command) => Box::pin(command.run(&config)).await,
+        Command::Due(command) => Box::pin(command.run(&config)).await,
         Command::Migrate(command) => command.run(&config).await,
-        Command::Import(command) => command.run(&config).await,
-        Command::Export(command) => command.run(&config).await,
+        Command::Import(command) => Box::pin(command.run(&config)).await,
+        Command::Export(command) => Box::pin(command.run(&config)).await,
         Command::Sweep(command) => command.run(&config).await,
         Command::Reconcile(command) => command.run(&config).await,
         Command::Verify(command) => command.run(config).await,
         Command::Doctor(command) => command.run(&config).await,
-        Command::Bench(command) => command.run(config).await,
+        Command::Bench(command) => Box::pin(command.run(config)).await,
         Command::Worker(command) => exporting(&config.otlp, Box::pin(command.run(&config))).await,
     }
 }

@@ -127,7 +127,10 @@ pub(crate) fn report(fault: &Fault) -> Exit {
         | Code::Locked
         | Code::PlanChanged
         | Code::BuiltUpon
-        | Code::WrongState => Exit::Refused,
+        | Code::WrongState
+        | Code::AwaitingClient
+        | Code::Gone
+        | Code::BadAnswer => Exit::Refused,
         _ => Exit::Failed,
     }
 }

@@ -12,8 +12,8 @@ use dream_activities::{observed, requests};
 use dream_core::failure::Failure;
 use dream_ports::run::RequestKind;
 use dream_workflows::contract::{
-    Applied, ApplyStretch, Begin, Begun, Look, Mirrored, Part, PartDone, Report, Reported, RequestCall, RunRef, Sealed,
-    SettleReview, Stretch,
+    Applied, ApplyStretch, Asked, Begin, Begun, Judged, Look, Mirrored, Part, PartDone, Report, Reported, RequestCall,
+    RunRef, Sealed, SettleReview, Stretch,
 };
 use dream_workflows::steps::{Progress, StepError, Steps, WaitFor};
 use dream_workflows::story::story;
@@ -100,13 +100,25 @@ impl Steps for Local {
         retrying(|| observed::mirror(&self.world, run.clone())).await
     }
 
+    async fn tidy(&mut self, run: RunRef) -> Result<Sealed, StepError> {
+        retrying(|| observed::tidy(&self.world, run.clone())).await
+    }
+
+    async fn ask(&mut self, run: RunRef) -> Result<Asked, StepError> {
+        retrying(|| observed::ask(&self.world, run.clone())).await
+    }
+
+    async fn judge(&mut self, run: RunRef) -> Result<Judged, StepError> {
+        retrying(|| observed::judge(&self.world, run.clone())).await
+    }
+
     async fn report(&mut self, call: Report) -> Result<Reported, StepError> {
         retrying(|| observed::report(&self.world, call.clone())).await
     }
 
     async fn wait(&mut self, wait: WaitFor, patience: Duration) -> Result<(), StepError> {
         match wait {
-            WaitFor::Review => return Err(StepError::Suspended),
+            WaitFor::Review | WaitFor::Client => return Err(StepError::Suspended),
             WaitFor::Unpause => tokio::time::sleep(UNPAUSE_EVERY).await,
             WaitFor::Target | WaitFor::Graph => tokio::time::sleep(patience).await,
         }

@@ -21,6 +21,7 @@ mod outcome;
 mod remote;
 mod requests;
 mod signals;
+mod spaces;
 mod telemetry;
 mod term;
 mod transfer;

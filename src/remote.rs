@@ -57,7 +57,11 @@ pub(crate) async fn run(input: DreamInput, id: &str, bar: &ProgressBar) -> Resul
         done = handle.get_result(WorkflowGetResultOptions::default()) => ended(done, id),
         view = watch(&handle, &seen, bar) => Ok(Outcome::Parked(Parked {
             run_id: view.run_id,
-            state: RunState::AwaitingReview,
+            state: if view.waiting_for.as_deref() == Some("answer") {
+                RunState::AwaitingClient
+            } else {
+                RunState::AwaitingReview
+            },
             plan_hash: view.plan_hash,
             ops_total: view.ops_total,
         })),
@@ -66,7 +70,7 @@ pub(crate) async fn run(input: DreamInput, id: &str, bar: &ProgressBar) -> Resul
     }
 }
 
-/// Shows where the run is, until it waits for a review.
+/// Shows where the run is, until it waits for a review or for an answer.
 async fn watch(handle: &WorkflowHandle<Client, Dream>, seen: &RefCell<Seen>, bar: &ProgressBar) -> ProgressView {
     loop {
         tokio::time::sleep(LOOK_EVERY).await;
@@ -86,7 +90,7 @@ async fn watch(handle: &WorkflowHandle<Client, Dream>, seen: &RefCell<Seen>, bar
         term::set_total(bar, u64::from(view.ops_total));
         bar.set_position(u64::from(view.ops_done));
         bar.set_message(format!("{} {}", view.phase, view.what));
-        if view.waiting_for.as_deref() == Some("review") {
+        if matches!(view.waiting_for.as_deref(), Some("review" | "answer")) {
             return view;
         }
     }

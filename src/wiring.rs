@@ -207,6 +207,7 @@ fn assemble(config: &Config, stores: BTreeMap<String, StoreHandle>) -> Result<Wo
         settings: config.settings.clone(),
         reports: config.reports.value.clone(),
         embedder,
+        mind: None,
         holder: holder(),
         has_search_attributes: false,
         stopping: CancellationToken::default(),

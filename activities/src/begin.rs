@@ -52,6 +52,9 @@ const ORDER: [OpKind; 8] = [
 
 /// Takes the target of a run and says what is left of it.
 pub async fn begin(world: &World, call: Begin) -> Result<Begun, Failure> {
+    if call.input.realm == Realm::Space.as_str() {
+        return crate::space::begin::begin(world, call).await;
+    }
     let namespace_id = call.input.check()?;
     let mode = call.input.mode.unwrap_or(world.settings.default_mode);
     check_switches(world, &call.input, mode)?;
@@ -110,7 +113,7 @@ fn check_switches(world: &World, input: &DreamInput, mode: Mode) -> Result<(), F
     Ok(())
 }
 
-async fn check_writable(world: &World, handle: &StoreHandle, namespace: &Namespace) -> Result<(), Failure> {
+pub(crate) async fn check_writable(world: &World, handle: &StoreHandle, namespace: &Namespace) -> Result<(), Failure> {
     let stops = handle.store.stops().await.or_fail()?;
     if let Some(stop) = stops.iter().find(|stop| stop.namespace.is_none_or(|id| id == namespace.id)) {
         let reach = if stop.namespace.is_some() { "this namespace" } else { "this store" };
@@ -135,7 +138,7 @@ async fn check_writable(world: &World, handle: &StoreHandle, namespace: &Namespa
 }
 
 /// A run goes on as it was begun: whoever asks for something else would get what they did not ask for.
-fn check_resumed(input: &DreamInput, record: &RunRecord) -> Result<(), Failure> {
+pub(crate) fn check_resumed(input: &DreamInput, record: &RunRecord) -> Result<(), Failure> {
     let run = record.run;
     if let Some(mode) = input.mode.filter(|mode| *mode != record.mode) {
         let message = format!("run {run} was begun in the mode {}, and cannot go on in {mode}", record.mode);
@@ -151,7 +154,11 @@ fn check_resumed(input: &DreamInput, record: &RunRecord) -> Result<(), Failure> 
     }
 }
 
-async fn check_target(handle: &StoreHandle, run: RunId, namespace: &Namespace) -> Result<RunRecord, Failure> {
+pub(crate) async fn check_target(
+    handle: &StoreHandle,
+    run: RunId,
+    namespace: &Namespace,
+) -> Result<RunRecord, Failure> {
     let record = handle.store.run(run).await.or_fail()?;
     if record.namespace == namespace.id {
         return Ok(record);
@@ -170,7 +177,7 @@ async fn check_plan_of(handle: &StoreHandle, plan_of: RunId, namespace: &Namespa
     Ok(())
 }
 
-fn run_id(call: &Begin) -> Result<RunId, Failure> {
+pub(crate) fn run_id(call: &Begin) -> Result<RunId, Failure> {
     match call.input.resume_from.or(call.input.run_id) {
         Some(id) => Ok(RunId(id)),
         None => parse_run(&call.run_id),
@@ -215,11 +222,14 @@ fn choose_ops(
     (ops, skipped)
 }
 
-fn refusal(admission: &Admission) -> Failure {
+pub(crate) fn refusal(admission: &Admission) -> Failure {
     match admission {
         Admission::Locked { run, holder } => {
             let holder = holder.as_deref().map(|holder| format!(" on {holder}")).unwrap_or_default();
             Failure::new(Code::Locked, format!("run {run}{holder} works on this namespace"))
+        }
+        Admission::Waiting { run } => {
+            Failure::new(Code::AwaitingClient, format!("run {run} waits for an answer to its question"))
         }
         Admission::Stuck { run, silent_seconds } => Failure::new(
             Code::Stuck,
@@ -254,6 +264,7 @@ async fn what_is_left(world: &World, handle: &StoreHandle, call: &Begin, record:
         has_search_attributes: world.has_search_attributes,
         has_graph: handle.graph.is_some(),
         graph_wait_seconds: input_of(&record)?.graph_wait_seconds.unwrap_or(0),
+        space: None,
     })
 }
 

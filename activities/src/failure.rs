@@ -23,6 +23,7 @@ fn code(error: &StoreError) -> Code {
         StoreError::Unreadable { .. } => Code::StoreUnreadable,
         StoreError::LeaseLost { .. } => Code::LeaseLost,
         StoreError::NoNamespace { .. } => Code::NoNamespace,
+        StoreError::NoSpace { .. } => Code::NoSpace,
         StoreError::NoRun { .. } => Code::NoRun,
         StoreError::NotMigrated => Code::NotMigrated,
         StoreError::Unsupported { .. } => Code::BackendUnsupported,

@@ -25,6 +25,7 @@ pub mod report;
 pub mod requests;
 pub mod seal;
 pub mod sink;
+pub mod space;
 pub mod sweep;
 pub mod temporal;
 pub mod undo;

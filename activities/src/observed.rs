@@ -3,14 +3,14 @@
 
 use dream_core::failure::Failure;
 use dream_workflows::contract::{
-    Applied, ApplyStretch, Begin, Begun, Look, Mirrored, Namespaces, NamespacesPage, Part, PartDone, Reconciled,
-    Report, Reported, RequestCall, RequestDone, RunRef, Sealed, SettleReview, Swept, UndoInput, Undone,
+    Applied, ApplyStretch, Asked, Begin, Begun, Judged, Look, Mirrored, Namespaces, NamespacesPage, Part, PartDone,
+    Reconciled, Report, Reported, RequestCall, RequestDone, RunRef, Sealed, SettleReview, Swept, UndoInput, Undone,
 };
 
 use crate::apply::OnGroup;
 use crate::observe::{About, observe};
 use crate::world::World;
-use crate::{audit, begin, embed, mirror, plan, reconcile, report, requests, seal, sweep, undo};
+use crate::{audit, begin, embed, mirror, plan, reconcile, report, requests, seal, space, sweep, undo};
 
 const fn of_run<'a>(activity: &'static str, run: &'a RunRef) -> About<'a> {
     About { activity, run_id: Some(run.run_id.as_str()), kind: None }
@@ -84,6 +84,21 @@ pub async fn mirror(world: &World, run: RunRef) -> Result<Mirrored, Failure> {
 /// [`reconcile::reconcile`].
 pub async fn reconcile(world: &World) -> Result<Reconciled, Failure> {
     observe(of_store("reconcile"), Box::pin(reconcile::reconcile(world))).await
+}
+
+/// [`space::tidy::tidy`].
+pub async fn tidy(world: &World, run: RunRef) -> Result<Sealed, Failure> {
+    observe(of_run("tidy", &run.clone()), space::tidy::tidy(world, run)).await
+}
+
+/// [`space::ask::ask`].
+pub async fn ask(world: &World, run: RunRef) -> Result<Asked, Failure> {
+    observe(of_run("ask", &run.clone()), Box::pin(space::ask::ask(world, run))).await
+}
+
+/// [`space::judge::judge`].
+pub async fn judge(world: &World, run: RunRef) -> Result<Judged, Failure> {
+    observe(of_run("judge", &run.clone()), Box::pin(space::judge::judge(world, run))).await
 }
 
 /// [`report::report`].

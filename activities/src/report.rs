@@ -6,7 +6,7 @@ use dream_core::failure::Failure;
 use dream_core::id::RunId;
 use dream_core::op::OpKind;
 use dream_core::realm::graph::drift::{DriftReport, Frequencies};
-use dream_core::run::RunState;
+use dream_core::run::{Realm, RunState};
 use dream_ports::run::{Closing, RunRecord};
 use dream_workflows::contract::{Report, Reported};
 
@@ -59,7 +59,8 @@ async fn remember_baseline(handle: &StoreHandle, record: &RunRecord) -> Result<(
 /// Writes the report of a closed run as files, where that is switched on. Writing it again gives the same files.
 pub async fn write_files(world: &World, handle: &StoreHandle, store: &str, run: RunId) -> Result<(), Failure> {
     let record = handle.store.run(run).await.or_fail()?;
-    if !RunSettings::read(&record)?.settings.report_file_sink_enabled {
+    // The report of a run over a space is made when somebody asks, from rows that forgetting reaches.
+    if record.realm == Realm::Space || !RunSettings::read(&record)?.settings.report_file_sink_enabled {
         return Ok(());
     }
     let now = handle.store.now().await.or_fail()?;

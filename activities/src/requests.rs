@@ -7,7 +7,7 @@ use dream_core::failure::{Code, Failure};
 use dream_core::id::RunId;
 use dream_core::op::OpState;
 use dream_core::plan::PlanHash;
-use dream_core::run::RunState;
+use dream_core::run::{Realm, RunState};
 use dream_core::verdict::{Ruling, Verdict, every_pair, name_key};
 use dream_ports::plan::OpFilter;
 use dream_ports::run::{Request, RequestKind, RequestOutcome, RunRecord};
@@ -36,7 +36,16 @@ pub async fn look(world: &World, run: RunRef) -> Result<Look, Failure> {
         cancel: asked(RequestKind::Cancel),
         pause: asked(RequestKind::Pause),
         is_over: record.review_until.is_some_and(|until| until <= now),
+        is_answered: is_answered(handle, &record).await?,
+        closed: record.finished_at.map(|_| record.state),
     })
+}
+
+async fn is_answered(handle: &StoreHandle, record: &RunRecord) -> Result<bool, Failure> {
+    if record.realm != Realm::Space {
+        return Ok(false);
+    }
+    Ok(handle.store.job(record.run).await.or_fail()?.is_some_and(|job| job.accepted.is_some()))
 }
 
 /// The answer of a part of planning that was cancelled before it began.

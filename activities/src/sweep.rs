@@ -1,4 +1,5 @@
-//! Retention: runs that are too old, or too many for their namespace, go with their reports.
+//! Retention: runs that are too old, or too many for their namespace, go with their reports; what undo needs of runs over
+//! spaces goes as soon as they can no longer be taken back.
 //!
 //! A report goes before the rows that know where it lies, so that a sweep that is broken off leaves nothing that no later one
 //! finds.
@@ -18,6 +19,7 @@ const SECONDS_PER_DAY: i64 = 86_400;
 /// Sweeps once; a store deletes a few runs at a time, so that ingestion is not shut out.
 pub async fn sweep(world: &World, store: &str) -> Result<Swept, Failure> {
     let handle = world.store(store)?;
+    crate::space::due::purge(handle).await?;
     let now = handle.store.now().await.or_fail()?;
     let before = now.plus_seconds(-i64::from(world.settings.retention_days) * SECONDS_PER_DAY);
     let old = handle.store.sweepable(before, world.settings.retention_runs_per_namespace).await.or_fail()?;

@@ -11,8 +11,8 @@ use std::time::Duration;
 use dream_core::failure::Failure;
 use dream_workflows::activities::markers;
 use dream_workflows::contract::{
-    Applied, ApplyStretch, Begin, Begun, Look, Mirrored, Namespaces, NamespacesPage, Part, PartDone, Reconciled,
-    Report, Reported, RequestCall, RequestDone, RunRef, Sealed, SettleReview, Swept, UndoInput, Undone,
+    Applied, ApplyStretch, Asked, Begin, Begun, Judged, Look, Mirrored, Namespaces, NamespacesPage, Part, PartDone,
+    Reconciled, Report, Reported, RequestCall, RequestDone, RunRef, Sealed, SettleReview, Swept, UndoInput, Undone,
 };
 use temporalio_macros::activities;
 use temporalio_sdk::ApplicationFailure;
@@ -140,6 +140,21 @@ impl Activities {
     #[activity(definition = markers::Reconcile)]
     pub async fn reconcile(self: Arc<Self>, context: ActivityContext) -> Result<Reconciled, ActivityError> {
         alive(&self.world, &context, observed::reconcile(&self.world)).await
+    }
+
+    #[activity(definition = markers::Tidy)]
+    pub async fn tidy(self: Arc<Self>, context: ActivityContext, run: RunRef) -> Result<Sealed, ActivityError> {
+        alive(&self.world, &context, observed::tidy(&self.world, run)).await
+    }
+
+    #[activity(definition = markers::Ask)]
+    pub async fn ask(self: Arc<Self>, context: ActivityContext, run: RunRef) -> Result<Asked, ActivityError> {
+        alive(&self.world, &context, observed::ask(&self.world, run)).await
+    }
+
+    #[activity(definition = markers::Judge)]
+    pub async fn judge(self: Arc<Self>, context: ActivityContext, run: RunRef) -> Result<Judged, ActivityError> {
+        alive(&self.world, &context, observed::judge(&self.world, run)).await
     }
 
     #[activity(definition = markers::Report)]

@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 use dream_core::failure::{Code, Failure};
 use dream_core::id::{ContentKey, OpId, RunId};
 use dream_core::op::OpState;
+use dream_core::run::Realm;
 use dream_core::undo::OnChanged;
 use dream_ports::apply::UndoRequest;
 use dream_ports::mirror::{OutboxFilter, OutboxState};
@@ -31,10 +32,14 @@ pub async fn undo(world: &World, input: UndoInput) -> Result<Undone, Failure> {
     let handle = world.store(&input.store)?;
     let (run, op) = target(handle, &input).await?;
     let record = handle.store.run(run).await.or_fail()?;
+    let record = crate::space::undo::make_ready(handle, record, input.dry_run).await?;
+    let is_of_space = record.realm == Realm::Space;
+    let overwrite = if is_of_space { !input.keep } else { input.overwrite };
     if record.finished_at.is_none() {
         return Err(Failure::new(Code::WrongState, format!("run {run} is not over; cancel it first")));
     }
-    let later = handle.store.built_upon_by(run, op).await.or_fail()?;
+    // What a later dream over a space changed again is listed as everything else that was changed since.
+    let later = if is_of_space { Vec::new() } else { handle.store.built_upon_by(run, op).await.or_fail()? };
     if !later.is_empty() {
         let later: Vec<String> = later.iter().map(ToString::to_string).collect();
         return Err(Failure::new(
@@ -57,7 +62,7 @@ pub async fn undo(world: &World, input: UndoInput) -> Result<Undone, Failure> {
             let request = UndoRequest {
                 run,
                 ops: ops.to_vec(),
-                on_changed: if input.overwrite { OnChanged::Overwrite } else { OnChanged::Keep },
+                on_changed: if overwrite { OnChanged::Overwrite } else { OnChanged::Keep },
                 dry_run: input.dry_run,
                 has_graph: handle.graph.is_some(),
             };

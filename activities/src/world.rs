@@ -9,7 +9,7 @@ use dream_core::failure::{Code, Failure};
 use dream_core::id::RunId;
 use dream_core::settings::Settings;
 use dream_ports::run::RunRecord;
-use dream_ports::{Graph, Store};
+use dream_ports::{Graph, Mind, Store};
 use dream_workflows::contract::RunRef;
 use tokio_util::sync::CancellationToken;
 
@@ -27,6 +27,8 @@ pub struct World {
     pub reports: PathBuf,
     /// Who makes vectors, if anybody does.
     pub embedder: Option<Embedder>,
+    /// Who answers the questions of spaces in server mode, if anybody does.
+    pub mind: Option<Arc<dyn Mind>>,
     /// This process, for people who look for the holder of a lease.
     pub holder: String,
     /// Whether the engine knows our search attributes.

@@ -208,6 +208,8 @@ const fn names(table: Table) -> (&'static str, &'static str) {
         Table::Relationships => ("relationships", "id"),
         Table::TemporalEdges => ("temporal_edges", "id"),
         Table::Aliases => ("dream.alias", "absorbed_id"),
+        // A dream over a namespace changes no space.
+        other => (other.as_str(), "id"),
     }
 }
 

@@ -165,6 +165,8 @@ fn content(table: Table, effect: &Effect) -> Vec<String> {
         Table::Relationships => ("relationships", "id"),
         Table::TemporalEdges => ("temporal_edges", "id"),
         Table::Aliases => ("dream_alias", "absorbed_id"),
+        // A dream over a namespace changes no space.
+        other => (other.as_str(), "id"),
     };
     let touched = format!("(select row_id from done.dream_touched where run_id = ?1 and table_name = '{table}')");
     let columns: Vec<&str> =

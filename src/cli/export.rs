@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
 use dream_core::failure::Code;
+use dream_core::id::NamespaceId;
 use uuid::Uuid;
 
 use super::StoreArg;
@@ -19,6 +20,27 @@ use crate::{term, transfer, wiring};
 pub(crate) enum Export {
     /// Exports entities, relationships and chunks as JSON lines, in the form that import reads.
     Graph(Graph),
+    /// Exports a space as JSON lines, in the form that import reads: one row per line.
+    Space(Space),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Space {
+    /// The space.
+    #[arg(long)]
+    space: Uuid,
+    #[command(flatten)]
+    store: StoreArg,
+}
+
+impl Space {
+    async fn run(self, config: &Config) -> Result<Exit, Fault> {
+        let store = self.store.open(config).await?;
+        let lines = dream_activities::space::transfer::export(store.as_ref(), NamespaceId(self.space)).await?;
+        lines.iter().for_each(|line| term::line(&line.to_string()));
+        term::note(&format!("exported {} lines", lines.len()));
+        Ok(Exit::Done)
+    }
 }
 
 #[derive(Debug, Args)]
@@ -38,7 +60,10 @@ pub(crate) struct Graph {
 
 impl Export {
     pub(crate) async fn run(self, config: &Config) -> Result<Exit, Fault> {
-        let Self::Graph(graph) = self;
+        let graph = match self {
+            Self::Graph(graph) => graph,
+            Self::Space(space) => return space.run(config).await,
+        };
         let store = graph.store.open(config).await?;
         let namespace = store.resolve_namespace(graph.namespace).await?;
         let with_embeddings = !graph.without_embeddings;

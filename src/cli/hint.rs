@@ -2,6 +2,7 @@
 //! stand.
 
 use dream_activities::begin::input_of;
+use dream_core::run::Realm;
 use dream_ports::run::RunRecord;
 
 use crate::address::{quoted, without_password};
@@ -35,8 +36,15 @@ impl<'a> Hints<'a> {
 
     /// The command that goes on with a run, in the way in which it was begun.
     pub(crate) fn resume(&self, record: &RunRecord) -> String {
-        let mut command = format!("run graph --namespace {} --resume {}", record.stable_namespace, record.run);
-        if !self.config.settings.enabled && input_of(record).is_ok_and(|input| input.enable) {
+        let target = match record.realm {
+            Realm::Graph => "graph --namespace",
+            Realm::Space => "space --space",
+        };
+        let mut command = format!("run {target} {} --resume {}", record.stable_namespace, record.run);
+        if record.realm == Realm::Graph
+            && !self.config.settings.enabled
+            && input_of(record).is_ok_and(|input| input.enable)
+        {
             command.push_str(" --enable");
         }
         if record.engine == "local" && engine::is_configured() {

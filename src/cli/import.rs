@@ -4,12 +4,13 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 use dream_core::failure::Code;
+use dream_core::id::NamespaceId;
 use dream_ports::transfer::OnNameClash;
 use uuid::Uuid;
 
 use super::StoreArg;
 use crate::config::Config;
-use crate::exit::{Exit, Fault};
+use crate::exit::{Exit, Fault, OrFile as _};
 use crate::transfer::import::{Importer, Outcome};
 use crate::transfer::lines::{Lines, Spool, Vectors};
 use crate::{term, wiring};
@@ -18,6 +19,29 @@ use crate::{term, wiring};
 pub(crate) enum Import {
     /// Imports entities, relationships and chunks from JSON lines (docs/formats/import.md).
     Graph(Graph),
+    /// Imports the rows of a space from JSON lines, in place of rows with the same ids.
+    Space(Space),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Space {
+    /// The file.
+    file: PathBuf,
+    /// The space, which must be there.
+    #[arg(long)]
+    space: Uuid,
+    #[command(flatten)]
+    store: StoreArg,
+}
+
+impl Space {
+    async fn run(self, config: &Config) -> Result<Exit, Fault> {
+        let store = self.store.open(config).await?;
+        let lines = std::fs::read_to_string(&self.file).or_file(&self.file, "read")?;
+        let rows = dream_activities::space::transfer::import(store.as_ref(), NamespaceId(self.space), &lines).await?;
+        term::note(&format!("imported {rows} rows"));
+        Ok(if rows == 0 { Exit::Nothing } else { Exit::Done })
+    }
 }
 
 #[derive(Debug, Args)]
@@ -64,7 +88,10 @@ enum EdgesIn {
 
 impl Import {
     pub(crate) async fn run(self, config: &Config) -> Result<Exit, Fault> {
-        let Self::Graph(graph) = self;
+        let graph = match self {
+            Self::Graph(graph) => graph,
+            Self::Space(space) => return space.run(config).await,
+        };
         let store = graph.store.open(config).await?;
         if !store.probe().await?.is_migrated {
             return Err(Fault::new(Code::NotMigrated, "this store has no tables yet"));

@@ -3,16 +3,18 @@
 use std::collections::BTreeMap;
 
 use clap::Args;
+use dream_activities::space::report::space_run;
 use dream_activities::{report, sink};
 use dream_core::change::{Column, Row, RowKey};
 use dream_core::id::RunId;
 use dream_core::report::table::diff_rows;
-use dream_core::run::RunState;
+use dream_core::run::{Realm, RunState};
 use dream_core::undo::UndoRecord;
 use uuid::Uuid;
 
 use super::StoreArg;
 use super::names::{Names, print};
+use super::run::space::show_run;
 use crate::config::Config;
 use crate::exit::{Exit, Fault};
 use crate::{term, wiring};
@@ -38,6 +40,10 @@ impl Report {
         let handle = world.store(name)?;
         let run = RunId(self.run);
         let record = handle.store.run(run).await?;
+        if record.realm == Realm::Space {
+            show_run(&space_run(handle, run).await?, self.json)?;
+            return Ok(Exit::Done);
+        }
         if self.write {
             report::write_files(&world, handle, name, run).await?;
             let path = handle.store.run(run).await?.report_path.unwrap_or_else(|| "the file sink is off".to_owned());

@@ -1,5 +1,7 @@
 //! `dream run`
 
+pub(crate) mod space;
+
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -29,6 +31,8 @@ use crate::{engine, local, misfit, remote, term, wiring};
 pub(crate) enum Run {
     /// Dreams over a Khora namespace: entities, relationships, chunks.
     Graph(Box<Graph>),
+    /// Dreams over a space of facts.
+    Space(Box<space::Space>),
 }
 
 #[derive(Debug, Default, Args)]
@@ -117,7 +121,10 @@ pub(crate) enum Engine {
 
 impl Run {
     pub(crate) async fn run(self, config: Config) -> Result<Exit, Fault> {
-        let Self::Graph(graph) = self;
+        let graph = match self {
+            Self::Graph(graph) => graph,
+            Self::Space(space) => return space.run(&config).await,
+        };
         let begin = graph.begin(&config)?;
         if begin.input.enable && !config.settings.enabled {
             term::note("dreaming over graph namespaces is switched off here; --enable switches it on for this run");
@@ -259,6 +266,7 @@ fn show(bar: &ProgressBar, progress: &Progress) {
         Progress::Sealing => bar.set_message("sealing the plan"),
         Progress::Sealed(sealed) => term::set_total(bar, u64::from(sealed.ops_total)),
         Progress::Waiting(WaitFor::Review) => bar.set_message("waiting for a review"),
+        Progress::Waiting(WaitFor::Client) => bar.set_message("waiting for an answer"),
         Progress::Waiting(WaitFor::Unpause) => bar.set_message("paused"),
         Progress::Waiting(WaitFor::Target) => bar.set_message("waiting for the namespace"),
         Progress::Applying { done, label, .. } => {

@@ -29,6 +29,9 @@ pub(crate) struct Undo {
     /// Takes back what a graph database was told of although none is configured: for one that is gone for good.
     #[arg(long)]
     without_graph: bool,
+    /// Leaves what somebody changed since, of a run over a space too, where old content is put back otherwise.
+    #[arg(long, conflicts_with = "overwrite")]
+    keep: bool,
     /// Answers as JSON.
     #[arg(long)]
     json: bool,
@@ -46,6 +49,7 @@ impl Undo {
             dry_run: self.dry_run,
             overwrite: self.overwrite,
             without_graph: self.without_graph,
+            keep: self.keep,
         };
         let undone = undo::undo(&world, input.clone()).await?;
         // An undo that was killed may have left rows though nothing is left to take back.

@@ -39,7 +39,7 @@ pub(super) fn failed(failure: Failure) -> tonic::Status {
 const fn kind(code: Code) -> tonic::Code {
     match code {
         Code::InvalidInput => tonic::Code::InvalidArgument,
-        Code::NoNamespace | Code::NoRun | Code::NoStore => tonic::Code::NotFound,
+        Code::NoNamespace | Code::NoRun | Code::NoStore | Code::NoSpace => tonic::Code::NotFound,
         Code::Forbidden => tonic::Code::PermissionDenied,
         Code::Disabled
         | Code::ApplyDisabled
@@ -47,6 +47,9 @@ const fn kind(code: Code) -> tonic::Code {
         | Code::PlanChanged
         | Code::BuiltUpon
         | Code::WrongState
+        | Code::AwaitingClient
+        | Code::Gone
+        | Code::BadAnswer
         | Code::NotMigrated
         | Code::Configuration => tonic::Code::FailedPrecondition,
         Code::Locked | Code::LeaseLost => tonic::Code::Aborted,

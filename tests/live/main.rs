@@ -27,6 +27,7 @@ mod reingest;
 mod repair;
 mod review;
 mod schedule;
+mod space;
 mod starts;
 mod telemetry;
 mod worker;

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use crate::spaces;
 use crate::support::program::{Program, count};
 use crate::support::world::{Chance, NAMESPACE, World, timeless};
 
@@ -64,4 +65,71 @@ fn disturbed(program: &Program, store: &str, seed: u64) -> u64 {
         is_begun = program.run(&["status", RUN, "--store", store]).code == 0;
     }
     panic!("seed {seed}: the run made no progress under {KILLS_MAX} kills");
+}
+
+/// Runs commands one after the other, each killed at moments given by the seed and given again until it ends; answers how
+/// often it was killed.
+fn insist(program: &Program, chance: &mut Chance, arguments: &[&str], codes: &[i32]) -> u64 {
+    for kills in 0..KILLS_MAX {
+        let mut child = program.start(arguments);
+        let patience = Duration::from_millis(15 + chance.below(120));
+        let started = std::time::Instant::now();
+        loop {
+            if let Some(status) = child.try_wait().unwrap() {
+                assert!(
+                    codes.contains(&status.code().unwrap()),
+                    "{arguments:?}: {:?}",
+                    child.wait_with_output().unwrap()
+                );
+                return kills;
+            }
+            if started.elapsed() >= patience {
+                break;
+            }
+            std::thread::yield_now();
+        }
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
+    panic!("{arguments:?} made no progress under {KILLS_MAX} kills");
+}
+
+/// A dream over a space from begin to report, under kills or left alone; answers how often it was killed.
+fn dream_over_space(program: &Program, store: &str, space: &str, mut chance: Option<Chance>) -> u64 {
+    let run = ["run", "space", "--space", space, "--store", store, "--on", "local", "--run-id", RUN];
+    let file = program.path("answer.json");
+    let submit = ["job", "submit", RUN, "--result", file.to_str().unwrap(), "--store", store];
+    // The same command with the same id goes on with the run; 6: it waits for an answer.
+    let mut end = |arguments: &[&str], code: i32| {
+        if let Some(chance) = &mut chance {
+            return insist(program, chance, arguments, &[code]);
+        }
+        program.run(arguments).expect(code);
+        0
+    };
+    let mut kills = end(&run, 6);
+    let job = program.run(&["job", "next", "--space", space, "--store", store]).expect(0).json();
+    std::fs::write(&file, spaces::answer(&job["job"])).unwrap();
+    kills += end(&submit, 0);
+    kills
+}
+
+#[test]
+fn a_dream_over_a_space_that_is_killed_again_and_again_ends_like_one_that_was_left_alone() {
+    let program = Program::bare();
+    let space = spaces::lived_in_again(&program, "calm-space.db");
+    let before = spaces::timeless_content(&program, &space, "calm-space.db");
+    dream_over_space(&program, "calm-space.db", &space, None);
+    let expected = spaces::timeless_content(&program, &space, "calm-space.db");
+    assert_ne!(expected, before);
+    let mut kills = 0;
+    for seed in 0..rounds() {
+        let store = format!("space-{seed}.db");
+        let space = spaces::lived_in_again(&program, &store);
+        kills += dream_over_space(&program, &store, &space, Some(Chance(seed + 77)));
+        assert_eq!(spaces::timeless_content(&program, &space, &store), expected, "seed {seed}");
+        program.run(&["undo", "--run", RUN, "--store", &store]).expect(0);
+        assert_eq!(spaces::timeless_content(&program, &space, &store), before, "seed {seed}");
+    }
+    assert!(kills > rounds(), "the dreams were really disturbed: {kills}");
 }

@@ -16,6 +16,7 @@ mod reingest;
 mod replay;
 mod review;
 mod runs;
+mod spaces;
 mod telemetry;
 mod tidy;
 mod transfer;

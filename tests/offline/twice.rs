@@ -6,18 +6,21 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use dream_activities::observed;
+use dream_activities::space::answer::{submit, waiting_job};
 use dream_activities::world::{StoreHandle, World};
 use dream_core::failure::Failure;
+use dream_core::run::Realm;
 use dream_core::settings::Settings;
 use dream_store_sqlite::SqliteStore;
 use dream_workflows::contract::{
-    Applied, ApplyStretch, Begin, Begun, Look, Mirrored, Part, PartDone, Report, Reported, RequestCall, RunRef, Sealed,
-    SettleReview, Stretch,
+    Applied, ApplyStretch, Asked, Begin, Begun, Judged, Look, Mirrored, Part, PartDone, Report, Reported, RequestCall,
+    RunRef, Sealed, SettleReview, Stretch,
 };
 use dream_workflows::steps::{Progress, StepError, Steps, WaitFor};
 use dream_workflows::story::story;
 use serde_json::json;
 
+use crate::spaces;
 use crate::support::program::Program;
 use crate::support::world::{NAMESPACE, World as Memories, timeless};
 
@@ -28,6 +31,8 @@ struct Again {
     world: Arc<World>,
     times: usize,
     approved: bool,
+    /// The run that asks, as soon as it has begun.
+    run: Option<RunRef>,
 }
 
 impl Again {
@@ -42,7 +47,9 @@ impl Again {
 
 impl Steps for Again {
     async fn begin(&mut self, call: Begin) -> Result<Begun, StepError> {
-        self.each(|| observed::begin(&self.world, call.clone())).await
+        let begun = self.each(|| observed::begin(&self.world, call.clone())).await?;
+        self.run = Some(begun.run.clone());
+        Ok(begun)
     }
 
     async fn audit(&mut self, part: Part) -> Result<PartDone, StepError> {
@@ -66,6 +73,10 @@ impl Steps for Again {
     }
 
     async fn look(&mut self, run: RunRef) -> Result<Look, StepError> {
+        let (handle, id) = self.world.run(&run).unwrap();
+        if handle.store.run(id).await.unwrap().realm == Realm::Space {
+            return self.each(|| observed::look(&self.world, run.clone())).await;
+        }
         if !std::mem::replace(&mut self.approved, true) {
             let plan_hash =
                 self.world.run(&run).map(|(handle, id)| handle.store.run(id)).unwrap().await.unwrap().plan_hash;
@@ -93,12 +104,32 @@ impl Steps for Again {
         self.each(|| observed::mirror(&self.world, run.clone())).await
     }
 
+    async fn tidy(&mut self, run: RunRef) -> Result<Sealed, StepError> {
+        self.each(|| observed::tidy(&self.world, run.clone())).await
+    }
+
+    async fn ask(&mut self, run: RunRef) -> Result<Asked, StepError> {
+        self.each(|| observed::ask(&self.world, run.clone())).await
+    }
+
+    async fn judge(&mut self, run: RunRef) -> Result<Judged, StepError> {
+        self.each(|| observed::judge(&self.world, run.clone())).await
+    }
+
     async fn report(&mut self, call: Report) -> Result<Reported, StepError> {
         self.each(|| observed::report(&self.world, call.clone())).await
     }
 
-    async fn wait(&mut self, _wait: WaitFor, _patience: Duration) -> Result<(), StepError> {
-        panic!("nothing is waited for: the plan is approved before the first look");
+    async fn wait(&mut self, wait: WaitFor, _patience: Duration) -> Result<(), StepError> {
+        assert_eq!(wait, WaitFor::Client, "nothing else is waited for: a plan is approved before the first look");
+        let (handle, run) = self.world.run(self.run.as_ref().unwrap()).unwrap();
+        let space = handle.store.run(run).await.unwrap().namespace;
+        let job = serde_json::to_value(waiting_job(handle, space).await.unwrap().unwrap()).unwrap();
+        let answer = spaces::answer(&job);
+        for _ in 0..self.times {
+            submit(handle, run, answer.as_bytes()).await.unwrap();
+        }
+        Ok(())
     }
 
     fn progress(&mut self, _progress: Progress) {}
@@ -119,6 +150,7 @@ async fn world(program: &Program, store: &str) -> Arc<World> {
         settings,
         reports: program.path("reports"),
         embedder: None,
+        mind: None,
         holder: "a test".to_owned(),
         has_search_attributes: false,
         stopping: tokio_util::sync::CancellationToken::new(),
@@ -137,7 +169,7 @@ async fn dream(program: &Program, lines: &str, mode: &str, times: usize) -> (Rep
         engine: "local".to_owned(),
         workflow_id: None,
     };
-    let mut steps = Again { world: world(program, &store).await, times, approved: false };
+    let mut steps = Again { world: world(program, &store).await, times, approved: false, run: None };
     let reported = story(&mut steps, begin).await.unwrap();
     (reported, timeless(&program.content(&store, NAMESPACE)))
 }
@@ -157,4 +189,34 @@ async fn a_run_whose_every_activity_runs_again_leaves_what_one_leaves_whose_acti
         );
         assert_eq!(content, content_again, "{mode}");
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_dream_over_a_space_whose_every_activity_runs_again_leaves_what_one_leaves_whose_activities_run_once() {
+    let program = Program::bare();
+    let mut left = Vec::new();
+    for times in [1, 3] {
+        let store = format!("space-{times}.db");
+        let space = spaces::lived_in_again(&program, &store);
+        let input = json!({ "realm": "space", "space": space, "run_id": RUN });
+        let begin = Begin {
+            input: serde_json::from_value(input).unwrap(),
+            run_id: RUN.to_owned(),
+            engine: "local".to_owned(),
+            workflow_id: None,
+        };
+        let mut steps = Again { world: world(&program, &store).await, times, approved: false, run: None };
+        let reported = story(&mut steps, begin).await.unwrap();
+        let report = program.run(&["report", RUN, "--store", &store, "--json"]).expect(0).json();
+        left.push((reported.state, reported.plan_hash, reported.ops, report["report"].clone()));
+        left.last().unwrap().2.get("applied").filter(|applied| **applied == 8).expect("everything was applied");
+        assert_eq!(
+            spaces::timeless_content(&program, &space, &store),
+            spaces::timeless_content(&program, &space, "space-1.db")
+        );
+    }
+    // The plan's hash covers digests of texts under the key of each store, so only what it came to is the same.
+    let came_to =
+        |(state, _, ops, report): &(_, _, _, _)| (*state, BTreeMap::clone(ops), serde_json::Value::clone(report));
+    assert_eq!(came_to(&left[0]), came_to(&left[1]));
 }

@@ -12,8 +12,8 @@ use temporalio_common::ActivityError;
 use temporalio_macros::activity_definitions;
 
 use crate::contract::{
-    Applied, ApplyStretch, Begin, Begun, Look, Mirrored, Namespaces, NamespacesPage, Part, PartDone, Reconciled,
-    Report, Reported, RequestCall, RequestDone, RunRef, Sealed, SettleReview, Swept, UndoInput, Undone,
+    Applied, ApplyStretch, Asked, Begin, Begun, Judged, Look, Mirrored, Namespaces, NamespacesPage, Part, PartDone,
+    Reconciled, Report, Reported, RequestCall, RequestDone, RunRef, Sealed, SettleReview, Swept, UndoInput, Undone,
 };
 
 /// The activities of Dream Worker.
@@ -78,6 +78,21 @@ impl DreamActivities {
 
     #[activity(name = "reconcile")]
     pub fn reconcile() -> Result<Reconciled, ActivityError> {
+        unimplemented!()
+    }
+
+    #[activity(name = "tidy")]
+    pub fn tidy(run: RunRef) -> Result<Sealed, ActivityError> {
+        unimplemented!()
+    }
+
+    #[activity(name = "ask")]
+    pub fn ask(run: RunRef) -> Result<Asked, ActivityError> {
+        unimplemented!()
+    }
+
+    #[activity(name = "judge")]
+    pub fn judge(run: RunRef) -> Result<Judged, ActivityError> {
         unimplemented!()
     }
 

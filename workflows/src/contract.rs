@@ -3,6 +3,7 @@
 //! **Invariant:** a field is added with a default and never changes its meaning, because recorded histories hold these.
 
 use dream_core::op::{OpKind, Reason};
+use dream_core::realm::space::fact::DreamMode;
 use dream_core::run::{DreamInput, Mode, RunState, SkipReason};
 use serde::{Deserialize, Serialize};
 
@@ -52,6 +53,40 @@ pub struct Begun {
     /// Seconds that the run waits for a graph that is behind, before it plans.
     #[serde(default)]
     pub graph_wait_seconds: u64,
+    /// What is left of the rounds of a run over a space; none of another realm's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub space: Option<SpaceLeft>,
+}
+
+/// What is left of a run over a space.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SpaceLeft {
+    /// Whose model consolidates.
+    pub mind: DreamMode,
+    /// Whether housekeeping is sealed.
+    pub is_tidied: bool,
+    /// Whether the answer is judged, and its round sealed.
+    pub is_judged: bool,
+}
+
+/// Whether a run over a space has a question, and whom it waits for.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Asked {
+    /// The question waits for an answer, or has one.
+    pub is_asked: bool,
+    /// Why there is no question.
+    pub reason: Option<String>,
+}
+
+/// The answer of a model, judged.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Judged {
+    /// The plan with the round that came of it.
+    pub sealed: Option<Sealed>,
+    /// What stands against going on.
+    pub halt: Option<Halt>,
 }
 
 /// Names a run to an activity.
@@ -168,6 +203,17 @@ pub struct Look {
     pub pause: bool,
     /// The review's time is over.
     pub is_over: bool,
+    /// The question was answered.
+    #[serde(skip_serializing_if = "is_false")]
+    pub is_answered: bool,
+    /// The run was closed by somebody else, and how.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub closed: Option<RunState>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands over what the field is")]
+const fn is_false(flag: &bool) -> bool {
+    !*flag
 }
 
 /// Asks for a person's word on a plan to be carried into its ops.
@@ -257,12 +303,15 @@ pub struct UndoInput {
     /// Looks only, and lists what was changed since.
     #[serde(default)]
     pub dry_run: bool,
-    /// Puts old content back also where somebody changed it since.
+    /// Puts old content back also where somebody changed it since; of a run over a space that is what happens anyway.
     #[serde(default)]
     pub overwrite: bool,
     /// Takes back what a graph database was told of although none is configured: the graph keeps it.
     #[serde(default)]
     pub without_graph: bool,
+    /// Leaves what somebody changed since, of a run over a space too.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub keep: bool,
 }
 
 fn default_store() -> String {

@@ -300,6 +300,7 @@ impl Dream {
                     WaitFor::Unpause => ("for update `unpause`", "pause"),
                     WaitFor::Target => ("for somebody else's work on the namespace", "target"),
                     WaitFor::Graph => ("for the graph database, which is behind", "graph"),
+                    WaitFor::Client => ("for an answer: `dream job next` has the question", "answer"),
                 };
                 what.clone_into(&mut view.what);
                 view.waiting_for = Some(waiting_for.to_owned());

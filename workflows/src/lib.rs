@@ -12,6 +12,7 @@ pub mod dream;
 pub mod lenient;
 pub mod policy;
 pub mod reconcile;
+mod space;
 pub mod start;
 pub mod steps;
 pub mod story;

@@ -8,7 +8,8 @@ use dream_core::op::OpKind;
 use dream_core::run::RunState;
 
 use crate::contract::{
-    Applied, Begin, Begun, Look, Mirrored, Part, PartDone, Report, Reported, RunRef, Sealed, SettleReview, Stretch,
+    Applied, Asked, Begin, Begun, Judged, Look, Mirrored, Part, PartDone, Report, Reported, RunRef, Sealed,
+    SettleReview, Stretch,
 };
 
 /// Why a step did not answer.
@@ -38,6 +39,8 @@ pub enum WaitFor {
     Target,
     /// The graph database, which is behind.
     Graph,
+    /// Somebody else's model.
+    Client,
 }
 
 /// Where the story is, for people who look.
@@ -97,6 +100,12 @@ pub trait Steps {
     async fn settle_review(&mut self, settle: SettleReview) -> Result<(), StepError>;
     /// Tells the graph database of what was done. What it does not take is counted and left.
     async fn mirror(&mut self, run: RunRef) -> Result<Mirrored, StepError>;
+    /// Plans and seals the housekeeping of a space.
+    async fn tidy(&mut self, run: RunRef) -> Result<Sealed, StepError>;
+    /// Writes the question of a space for a model, and gives the target back where a client answers it.
+    async fn ask(&mut self, run: RunRef) -> Result<Asked, StepError>;
+    /// Judges the answer and seals what came of it.
+    async fn judge(&mut self, run: RunRef) -> Result<Judged, StepError>;
     /// Closes the run and writes its report. Runs to its end also where the run was cancelled.
     async fn report(&mut self, report: Report) -> Result<Reported, StepError>;
     /// Waits until something may have changed, at most for `patience`.

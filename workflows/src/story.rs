@@ -9,16 +9,17 @@ use dream_core::failure::Code;
 use dream_core::run::{Mode, RunState};
 
 use crate::contract::{Begin, Begun, Halt, Mirrored, Part, PartDone, Report, Reported, RunRef, Sealed, SettleReview};
+use crate::space;
 use crate::steps::{Progress, StepError, Steps, WaitFor};
 
 /// How long a wait lasts before the requests are read again, should a wake-up have been lost.
-const LOOK_EVERY: Duration = Duration::from_mins(1);
+pub(crate) const LOOK_EVERY: Duration = Duration::from_mins(1);
 
 /// How long somebody else's work on the target is waited for at a time.
-const TARGET_EVERY: Duration = Duration::from_secs(5);
+pub(crate) const TARGET_EVERY: Duration = Duration::from_secs(5);
 
 /// Waits for somebody else's work before the run gives up: five minutes.
-const TARGET_WAITS_MAX: u32 = 60;
+pub(crate) const TARGET_WAITS_MAX: u32 = 60;
 
 /// How long a graph database that is behind is waited for at a time.
 const GRAPH_EVERY: Duration = Duration::from_secs(5);
@@ -55,6 +56,9 @@ pub async fn story<S: Steps>(steps: &mut S, begin: Begin) -> Result<Reported, St
 }
 
 async fn tell<S: Steps>(steps: &mut S, begun: &Begun) -> Result<RunState, StepError> {
+    if let Some(left) = &begun.space {
+        return space::tell(steps, begun, left).await;
+    }
     let run = &begun.run;
     let sealed = match &begun.sealed {
         Some(sealed) => sealed.clone(),
@@ -133,7 +137,7 @@ async fn review<S: Steps>(steps: &mut S, begun: &Begun) -> Result<Option<RunStat
 }
 
 /// Carries the plan out, stretch by stretch.
-async fn carry_out<S: Steps>(steps: &mut S, begun: &Begun, sealed: Sealed) -> Result<RunState, StepError> {
+pub(crate) async fn carry_out<S: Steps>(steps: &mut S, begun: &Begun, sealed: Sealed) -> Result<RunState, StepError> {
     let run = &begun.run;
     let mut next = sealed.next;
     let mut done = sealed.ops_total - sealed.ops_left;
@@ -237,6 +241,6 @@ async fn report<S: Steps>(
     steps.report(Report { run, state, failure }).await
 }
 
-fn failed(code: Code, message: impl Into<String>) -> StepError {
+pub(crate) fn failed(code: Code, message: impl Into<String>) -> StepError {
     StepError::Failed { name: code.name().to_owned(), message: message.into() }
 }

@@ -9,8 +9,8 @@ use temporalio_workflow::{MemoValue, TimerOptions, WorkflowCancellationToken, Wo
 
 use crate::activities::DreamActivities;
 use crate::contract::{
-    Applied, ApplyStretch, Begin, Begun, Look, Mirrored, Part, PartDone, Report, Reported, RunRef, Sealed,
-    SettleReview, Stretch,
+    Applied, ApplyStretch, Asked, Begin, Begun, Judged, Look, Mirrored, Part, PartDone, Report, Reported, RunRef,
+    Sealed, SettleReview, Stretch,
 };
 use crate::dream::Dream;
 use crate::policy;
@@ -151,6 +151,18 @@ impl Steps for Telling {
         mirrored
     }
 
+    async fn tidy(&mut self, run: RunRef) -> Result<Sealed, StepError> {
+        activity!(self, tidy, run, policy::long("plan housekeeping"))
+    }
+
+    async fn ask(&mut self, run: RunRef) -> Result<Asked, StepError> {
+        activity!(self, ask, run, policy::long("write the question"))
+    }
+
+    async fn judge(&mut self, run: RunRef) -> Result<Judged, StepError> {
+        activity!(self, judge, run, policy::long("judge the answer"))
+    }
+
     async fn report(&mut self, report: Report) -> Result<Reported, StepError> {
         let reported = activity!(self, report, report, policy::long("write the report"))?;
         let counts: Vec<String> = reported.ops.iter().map(|(state, count)| format!("{count} {state}")).collect();
@@ -166,6 +178,7 @@ impl Steps for Telling {
             WaitFor::Unpause => ("wait for unpause", true),
             WaitFor::Target => ("wait for the namespace", false),
             WaitFor::Graph => ("wait for the graph database", false),
+            WaitFor::Client => ("wait for an answer", true),
         };
         let options = TimerOptions::builder(patience)
             .summary(summary.to_owned())
@@ -208,6 +221,7 @@ fn state_word(progress: &Progress) -> Option<&'static str> {
     Some(match progress {
         Progress::Auditing { .. } | Progress::Planning { .. } | Progress::Sealing | Progress::Sealed(_) => "planning",
         Progress::Waiting(WaitFor::Review) => "awaiting_review",
+        Progress::Waiting(WaitFor::Client) => "awaiting_client",
         Progress::Waiting(WaitFor::Unpause) => "paused",
         Progress::Waiting(WaitFor::Target) | Progress::Applying { .. } => "applying",
         Progress::Waiting(WaitFor::Graph) | Progress::Mirroring => return None,

@@ -60,6 +60,12 @@ pub enum StoreError {
         /// The id as it was given.
         id: Uuid,
     },
+    /// No such space.
+    #[error("no space has the id {id}")]
+    NoSpace {
+        /// The id as it was given.
+        id: Uuid,
+    },
     /// No such run.
     #[error("no run has the id {id}")]
     NoRun {
@@ -87,6 +93,7 @@ impl StoreError {
             | Self::Unreadable { .. }
             | Self::LeaseLost { .. }
             | Self::NoNamespace { .. }
+            | Self::NoSpace { .. }
             | Self::NoRun { .. }
             | Self::NotMigrated
             | Self::Unsupported { .. } => false,

@@ -12,21 +12,25 @@ pub mod apply;
 pub mod content;
 pub mod error;
 pub mod graph;
+pub mod mind;
 pub mod mirror;
 pub mod plan;
 pub mod run;
+pub mod space;
 pub mod transfer;
 
 pub use apply::ApplyStore;
 pub use content::{ContentStore, Snapshot};
 pub use error::StoreError;
 pub use graph::{Graph, GraphError, GraphTx};
+pub use mind::Mind;
 pub use mirror::MirrorStore;
 pub use plan::PlanStore;
 pub use run::RunStore;
+pub use space::SpaceStore;
 pub use transfer::TransferStore;
 
 /// Everything a store offers.
-pub trait Store: RunStore + PlanStore + ApplyStore + ContentStore + TransferStore + MirrorStore {}
+pub trait Store: RunStore + PlanStore + ApplyStore + ContentStore + TransferStore + MirrorStore + SpaceStore {}
 
-impl<S: RunStore + PlanStore + ApplyStore + ContentStore + TransferStore + MirrorStore> Store for S {}
+impl<S: RunStore + PlanStore + ApplyStore + ContentStore + TransferStore + MirrorStore + SpaceStore> Store for S {}

@@ -371,7 +371,8 @@ pub trait RunStore: Send + Sync {
     /// Says where the run stands.
     async fn set_state(&self, fence: &Fence, state: RunState) -> Result<(), StoreError>;
 
-    /// Closes the run, whoever holds its target, and gives its lease back if it is this run's. Closing twice is closing once.
+    /// Closes the run, whoever holds its target, and gives its lease back if it is this run's; of a run over a space the copies of
+    /// memories go that it asked with. Closing twice is closing once.
     async fn close(&self, run: RunId, state: RunState, closing: &Closing) -> Result<(), StoreError>;
 
     /// Says where the report of a closed run lies, and what seals it.

@@ -9,12 +9,14 @@ use dream_core::id::{ContentKey, NamespaceId, RunId};
 use dream_core::mirror::Direction;
 use dream_core::op::{Op, OpState, Reason};
 use dream_core::rows::{Needs, Rows};
+use dream_core::run::Realm;
 use dream_core::verdict::NamePair;
 use dream_ports::apply::{GroupOutcome, GroupRequest, UndoOutcome, UndoRequest};
 use dream_ports::run::Fence;
 use dream_ports::{ApplyStore, StoreError};
 
 use crate::error::ResultExt;
+use crate::jobs::texts;
 use crate::khora::{KhoraRow, update_where};
 use crate::leases::hold;
 use crate::load::load;
@@ -104,6 +106,10 @@ impl PgStore {
     /// Takes Khora's locks, in the order in which everybody does: ingestion's first, waiting, then those of its dreams, trying;
     /// false if Khora dreams. Only then the fence, so that a lease is not held shut while ingestion is waited for.
     pub(crate) async fn exclude_khora(&self, tx: &mut Tx, fence: &Fence) -> Result<bool, StoreError> {
+        // Khora knows nothing of spaces.
+        if fence.realm != Realm::Graph {
+            return Ok(true);
+        }
         let stable = need_run(tx, fence.run).await?.stable_namespace;
         exclude_ingestion(tx, fence.namespace).await?;
         exclude_khoras_dreams(tx, fence.namespace, stable).await
@@ -129,6 +135,7 @@ impl PgStore {
             text_key: text_key(tx).await?,
             centroid_cosine_min: request.centroid_cosine_min,
             answers: request.answers.clone(),
+            texts: texts(tx, fence.run, &ops).await?,
         };
         let group = Group { ops: &ops, parents: &parents, context: &context };
         let mut rows = load_group(tx, shape, fence.namespace, &group).await?;

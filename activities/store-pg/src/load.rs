@@ -50,6 +50,12 @@ const fn by_id(table: Table) -> &'static str {
         Table::Relationships => sql!("relationships/load"),
         Table::TemporalEdges => sql!("temporal_edges/load"),
         Table::Aliases => sql!("aliases/load"),
+        Table::Facts => sql!("facts/load"),
+        Table::Journal => sql!("journal/load"),
+        Table::Actions => sql!("actions/load"),
+        Table::KeyValues => sql!("key_values/load"),
+        Table::Records => sql!("records/load"),
+        Table::Profiles => sql!("profiles/load"),
     }
 }
 

@@ -31,7 +31,7 @@ use crate::{PgStore, query, sql};
 /// Rows bound in one statement: a few megabytes, so that neither side holds a whole plan twice.
 const ROWS_PER_STATEMENT_MAX: usize = 5_000;
 
-async fn mark_done(tx: &mut Tx, fence: &Fence, step: &Step) -> Result<(), StoreError> {
+pub(crate) async fn mark_done(tx: &mut Tx, fence: &Fence, step: &Step) -> Result<(), StoreError> {
     query(sql!("steps/done"))
         .bind(fence.run.0)
         .bind(&step.name)
@@ -43,7 +43,7 @@ async fn mark_done(tx: &mut Tx, fence: &Fence, step: &Step) -> Result<(), StoreE
     Ok(())
 }
 
-async fn insert_ops(tx: &mut Tx, run: RunId, ops: &[Op]) -> Result<(), StoreError> {
+pub(crate) async fn insert_ops(tx: &mut Tx, run: RunId, ops: &[Op]) -> Result<(), StoreError> {
     for ops in ops.chunks(ROWS_PER_STATEMENT_MAX) {
         let of = |part: fn(&Op) -> Uuid| ops.iter().map(part).collect::<Vec<_>>();
         query(sql!("ops/insert"))
@@ -78,7 +78,7 @@ async fn insert_findings(tx: &mut Tx, fence: &Fence, findings: &[Finding]) -> Re
 }
 
 /// Adds to what a run did not do; a reason that is known for its op is replaced.
-async fn add_skip_reasons(tx: &mut Tx, run: RunId, new: &[SkipReason]) -> Result<(), StoreError> {
+pub(crate) async fn add_skip_reasons(tx: &mut Tx, run: RunId, new: &[SkipReason]) -> Result<(), StoreError> {
     if new.is_empty() {
         return Ok(());
     }

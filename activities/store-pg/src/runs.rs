@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use dream_core::clock::Moment;
 use dream_core::digest::TextKey;
 use dream_core::id::{NamespaceId, RunId, StableNamespaceId};
-use dream_core::run::{Admission, Counts, RunState, Standing, admit};
+use dream_core::run::{Admission, Counts, Realm, RunState, Standing, admit};
 use dream_ports::run::{
     BeginRun, Begun, Capabilities, Closing, Fence, Namespace, Request, RequestOutcome, RunFilter, RunRecord,
     Standstill, Stop,
@@ -53,7 +53,12 @@ async fn insert_run(tx: &mut Tx, begin: &BeginRun, at: Moment) -> Result<(), Sto
 }
 
 /// Closes a run, lease first.
-async fn close_in(tx: &mut Tx, run: &RunRecord, state: RunState, closing: &Closing) -> Result<(), StoreError> {
+pub(crate) async fn close_in(
+    tx: &mut Tx,
+    run: &RunRecord,
+    state: RunState,
+    closing: &Closing,
+) -> Result<(), StoreError> {
     let at = crate::leases::lock(tx, run.realm, run.namespace).await?.now;
     let closed = query(sql!("runs/close"))
         .bind(run.run.0)
@@ -67,6 +72,9 @@ async fn close_in(tx: &mut Tx, run: &RunRecord, state: RunState, closing: &Closi
         return Ok(());
     }
     crate::leases::release(tx, run.realm, run.namespace, run.run, None).await?;
+    if run.realm == Realm::Space {
+        crate::jobs::clear_copies(tx, run.run).await?;
+    }
     let row = KhoraRow { state: Some(state), is_end: true, closing: Some(closing), ..KhoraRow::default() };
     crate::khora::update(tx, run.run, at, &row).await
 }
@@ -89,7 +97,7 @@ async fn abandon_in(tx: &mut Tx, begin: &BeginRun, run: RunId) -> Result<(), Sto
     close_in(tx, &record, RunState::Abandoned, &Closing::default()).await
 }
 
-async fn write_state(
+pub(crate) async fn write_state(
     tx: &mut Tx,
     fence: &Fence,
     state: RunState,

@@ -67,8 +67,13 @@ impl PgStore {
         let mut rows = Rows::default();
         let shape = shape(tx).await?;
         load(tx, shape, fence.namespace, &needs, &mut rows).await?;
-        let context =
-            Context { now, text_key: text_key(tx).await?, centroid_cosine_min: 0.0, answers: BTreeMap::new() };
+        let context = Context {
+            now,
+            text_key: text_key(tx).await?,
+            centroid_cosine_min: 0.0,
+            answers: BTreeMap::new(),
+            texts: BTreeMap::new(),
+        };
         let mut outcome = UndoOutcome::default();
         let mut results = Vec::with_capacity(reversals.len());
         for reversal in &reversals {

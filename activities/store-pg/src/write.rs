@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use dream_core::apply::OpResult;
-use dream_core::change::{Column, Existence, Table};
+use dream_core::change::{Column, Existence, Table, ValueKind};
 use dream_core::clock::Moment;
 use dream_core::id::{NamespaceId, RunId};
 use dream_core::mirror::Direction;
@@ -38,13 +38,55 @@ pub(crate) async fn images(tx: &mut Tx, namespace: NamespaceId, images: &[Image]
                 Table::Relationships => relationships(tx, namespace, &columns).await?,
                 Table::TemporalEdges => temporal_edges(tx, namespace, &columns).await?,
                 Table::Aliases => aliases(tx, namespace, &kept).await?,
+                _ => of_space(tx, namespace, *table, &kept).await?,
             }
         }
-        if *table == Table::Aliases && !removed.is_empty() {
+        if let Some(statement) = delete_statement(*table).filter(|_| !removed.is_empty()) {
             let ids: Vec<Uuid> = removed.iter().map(|image| image.row.id).collect();
-            query(sql!("aliases/delete")).bind(namespace.0).bind(ids).execute(&mut **tx).await.doing(ROWS)?;
+            query(statement).bind(namespace.0).bind(ids).execute(&mut **tx).await.doing(ROWS)?;
         }
     }
+    Ok(())
+}
+
+/// How rows of a table are deleted, where an op may do so.
+pub(crate) const fn delete_statement(table: Table) -> Option<&'static str> {
+    Some(match table {
+        Table::Entities | Table::Relationships | Table::TemporalEdges => return None,
+        Table::Aliases => sql!("aliases/delete"),
+        Table::Facts => sql!("facts/delete"),
+        Table::Journal => sql!("journal/delete"),
+        Table::Actions => sql!("actions/delete"),
+        Table::KeyValues => sql!("key_values/delete"),
+        Table::Records => sql!("records/delete"),
+        Table::Profiles => sql!("profiles/delete"),
+    })
+}
+
+/// Rows of a space are written whole: every column of the table, in its order.
+async fn of_space(tx: &mut Tx, space: NamespaceId, table: Table, images: &[&Image]) -> Result<(), StoreError> {
+    let statement = match table {
+        Table::Facts => sql!("facts/upsert"),
+        Table::Journal => sql!("journal/upsert"),
+        Table::Actions => sql!("actions/upsert"),
+        Table::KeyValues => sql!("key_values/upsert"),
+        Table::Records => sql!("records/upsert"),
+        Table::Profiles => sql!("profiles/upsert"),
+        _ => return Ok(()),
+    };
+    let columns = Columns::whole(images.iter().map(|image| &image.row));
+    let mut bound = query(statement).bind(space.0).bind(columns.ids());
+    for column in table.columns() {
+        bound = match column.kind() {
+            ValueKind::Bool => bound.bind(columns.truths(*column)),
+            ValueKind::Int => bound.bind(columns.integers(*column)),
+            ValueKind::Time => bound.bind(columns.times(*column)),
+            ValueKind::Id => bound.bind(columns.uuids(*column)),
+            // No table of a space has columns of the other kinds.
+            _ => bound.bind(columns.texts(*column)),
+        };
+    }
+    bound.execute(&mut **tx).await.doing(ROWS)?;
     Ok(())
 }
 

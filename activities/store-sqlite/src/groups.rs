@@ -16,6 +16,7 @@ use dream_ports::{ApplyStore, StoreError};
 
 use crate::encode::{hex, spell_moment};
 use crate::error::ResultExt;
+use crate::jobs::texts;
 use crate::khora::{KhoraRow, update_where};
 use crate::leases::hold;
 use crate::load::load;
@@ -116,6 +117,7 @@ impl ApplyStore for SqliteStore {
             text_key: text_key(&mut tx).await?,
             centroid_cosine_min: request.centroid_cosine_min,
             answers: request.answers.clone(),
+            texts: texts(&mut tx, fence.run, &ops).await?,
         };
         let group = Group { ops: &ops, parents: &parents, context: &context };
         let mut rows = load_group(&mut tx, shape, fence.namespace, &group).await?;

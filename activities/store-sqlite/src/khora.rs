@@ -6,7 +6,7 @@
 use dream_core::clock::Moment;
 use dream_core::id::RunId;
 use dream_core::plan::PlanHash;
-use dream_core::run::RunState;
+use dream_core::run::{Realm, RunState};
 use dream_ports::StoreError;
 use dream_ports::run::{BeginRun, Closing};
 
@@ -29,7 +29,8 @@ pub(crate) struct KhoraRow<'a> {
 }
 
 pub(crate) async fn insert(tx: &mut Tx, begin: &BeginRun, at: Moment) -> Result<(), StoreError> {
-    if !shape(tx).await?.has_khora_runs {
+    // Khora knows nothing of spaces.
+    if begin.realm != Realm::Graph || !shape(tx).await?.has_khora_runs {
         return Ok(());
     }
     sqlx::query(sql!("runs/insert_khora"))

@@ -33,7 +33,7 @@ use crate::{SqliteStore, sql};
 const ROWS_PER_STATEMENT_MAX: usize = 500;
 
 impl SqliteStore {
-    async fn mark_done(&self, tx: &mut Tx, fence: &Fence, step: &Step) -> Result<(), StoreError> {
+    pub(crate) async fn mark_done(&self, tx: &mut Tx, fence: &Fence, step: &Step) -> Result<(), StoreError> {
         sqlx::query(sql!("steps/done"))
             .bind(hex(fence.run.0))
             .bind(&step.name)
@@ -45,7 +45,7 @@ impl SqliteStore {
         Ok(())
     }
 
-    async fn insert_ops(&self, tx: &mut Tx, run: RunId, ops: &[Op]) -> Result<(), StoreError> {
+    pub(crate) async fn insert_ops(&self, tx: &mut Tx, run: RunId, ops: &[Op]) -> Result<(), StoreError> {
         for ops in ops.chunks(ROWS_PER_STATEMENT_MAX) {
             let rows: Vec<_> = ops
                 .iter()
@@ -74,7 +74,7 @@ impl SqliteStore {
 }
 
 /// Adds to what a run did not do; a reason that is known for its op is replaced.
-async fn add_skip_reasons(tx: &mut Tx, run: RunId, new: &[SkipReason]) -> Result<(), StoreError> {
+pub(crate) async fn add_skip_reasons(tx: &mut Tx, run: RunId, new: &[SkipReason]) -> Result<(), StoreError> {
     if new.is_empty() {
         return Ok(());
     }

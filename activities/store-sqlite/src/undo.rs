@@ -58,8 +58,13 @@ impl SqliteStore {
         let mut rows = Rows::default();
         let shape = shape(&mut tx).await?;
         load(&mut tx, shape, fence.namespace, &needs, &mut rows).await?;
-        let context =
-            Context { now, text_key: text_key(&mut tx).await?, centroid_cosine_min: 0.0, answers: BTreeMap::new() };
+        let context = Context {
+            now,
+            text_key: text_key(&mut tx).await?,
+            centroid_cosine_min: 0.0,
+            answers: BTreeMap::new(),
+            texts: BTreeMap::new(),
+        };
         let mut outcome = UndoOutcome::default();
         let mut results = Vec::with_capacity(reversals.len());
         for reversal in &reversals {

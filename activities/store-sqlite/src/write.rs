@@ -31,20 +31,40 @@ pub(crate) async fn images(tx: &mut Tx, namespace: NamespaceId, images: &[Image]
             Table::Relationships => sql!("relationships/write"),
             Table::TemporalEdges => sql!("temporal_edges/write"),
             Table::Aliases => sql!("aliases/upsert"),
+            Table::Facts => sql!("facts/upsert"),
+            Table::Journal => sql!("journal/upsert"),
+            Table::Actions => sql!("actions/upsert"),
+            Table::KeyValues => sql!("key_values/upsert"),
+            Table::Records => sql!("records/upsert"),
+            Table::Profiles => sql!("profiles/upsert"),
         };
         let kept = images.iter().filter(|image| image.existence != Existence::Removed);
         let rows: Vec<Json> = kept.map(|image| image_json(image)).collect();
         execute(tx, namespace, statement, spell_json(&rows)).await?;
         let removed: Vec<Uuid> =
             images.iter().filter(|image| image.existence == Existence::Removed).map(|image| image.row.id).collect();
-        if table == Table::Aliases && !removed.is_empty() {
-            execute(tx, namespace, sql!("aliases/delete"), id_array(&removed)).await?;
+        if let Some(statement) = delete_statement(table).filter(|_| !removed.is_empty()) {
+            execute(tx, namespace, statement, id_array(&removed)).await?;
         }
         if table == Table::Entities {
             embeddings(tx, namespace, &images).await?;
         }
     }
     Ok(())
+}
+
+/// How rows of a table are deleted, where an op may do so.
+pub(crate) const fn delete_statement(table: Table) -> Option<&'static str> {
+    Some(match table {
+        Table::Entities | Table::Relationships | Table::TemporalEdges => return None,
+        Table::Aliases => sql!("aliases/delete"),
+        Table::Facts => sql!("facts/delete"),
+        Table::Journal => sql!("journal/delete"),
+        Table::Actions => sql!("actions/delete"),
+        Table::KeyValues => sql!("key_values/delete"),
+        Table::Records => sql!("records/delete"),
+        Table::Profiles => sql!("profiles/delete"),
+    })
 }
 
 async fn execute(tx: &mut Tx, namespace: NamespaceId, statement: &'static str, rows: String) -> Result<(), StoreError> {
@@ -57,9 +77,7 @@ fn image_json(image: &Image) -> Json {
     fields.insert("id".to_owned(), json!(hex(image.row.id)));
     fields.insert("touched".to_owned(), json!(image.touched));
     for column in image.row.table.columns().iter().filter(|column| **column != Column::Embedding) {
-        // An alias is written whole: it may have to be inserted.
-        let is_whole = image.row.table == Table::Aliases;
-        let is_written = is_whole || image.touched & image.row.table.bit(*column) != 0;
+        let is_written = image.row.table.is_written_whole() || image.touched & image.row.table.bit(*column) != 0;
         if let Some(cell) = image.row.cell(*column).filter(|_| is_written) {
             fields.insert(column.as_str().to_owned(), to_json(cell));
         }

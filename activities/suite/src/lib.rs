@@ -25,6 +25,7 @@ pub mod refused;
 pub mod requests;
 pub mod saga;
 pub mod snapshots;
+pub mod spaces;
 pub mod stale;
 pub mod statements;
 pub mod sweep;
@@ -176,6 +177,21 @@ macro_rules! for_each_behaviour {
                 what_cannot_be_taken_over_stays_with_khora
                 our_own_runs_leave_nothing_for_khora
                 what_was_told_of_khoras_runs_goes_when_it_is_old
+            }
+            spaces {
+                a_space_is_opened_by_its_keys_and_by_no_other
+                rows_of_a_space_are_read_page_by_page_and_changed_one_by_one
+                a_row_of_another_space_is_neither_seen_nor_touched
+                actions_and_values_are_tidied_once
+                a_round_is_sealed_behind_the_one_before
+                what_an_answer_writes_is_written_and_taken_back
+                an_op_whose_text_was_forgotten_is_skipped
+                a_protected_fact_is_touched_by_no_op
+                a_question_that_waits_holds_nothing
+                an_answer_is_taken_once
+                of_many_answers_at_once_one_is_taken
+                forgetting_a_fact_reaches_every_copy
+                what_undo_needs_is_purged_when_it_is_old
             }
             canary {
                 unreadable_content_is_named_and_never_told

@@ -3,11 +3,16 @@
 //! A new kind of op does not compile until it has a world here.
 
 use dream_core::change::{Column, RowKey, Table, Value};
+use dream_core::digest::Fingerprint;
 use dream_core::mirror::verify::Difference;
 use dream_core::op::{Decision, Draft, Intent, OpKind, OpState};
+use dream_core::realm::space::effect::RecordKind;
+use dream_core::realm::space::fact::Tier;
+use dream_core::realm::space::row::of_fact;
 
 use crate::actor::{centroid, drop_references, kept_apart, repair};
 use crate::kit::{Mention, WorldKit};
+use crate::spaces::{make_space, noted};
 use crate::world::{Scene, chunk, edge, entity, id, temporal_edge, vector};
 
 /// One op of one kind, about to be applied in a namespace of its own.
@@ -82,8 +87,45 @@ async fn saga(kit: &dyn WorldKit, kind: OpKind) -> Saga<'_> {
             let edge = repair(RowKey::relationship(id(n + 10)), Difference::EdgeMissing);
             ends(OpState::Applied, true, vec![edge, repair(RowKey::entity(id(n + 1)), Difference::NodeMissing)])
         }
+        _ => {
+            let (drafts, state) = of_space(&scene, kind, n).await;
+            ends(state, false, drafts)
+        }
     };
     Saga { scene, kind, drafts, run: n + 1, state, is_mirrored }
+}
+
+/// An op of a space, which has the id of the namespace. What an op writes lies beside its plan and is not there here, so one
+/// that writes a text is skipped; `crate::spaces` has those.
+async fn of_space(scene: &Scene<'_>, kind: OpKind, n: u128) -> (Vec<Draft>, OpState) {
+    let space = scene.namespace.id;
+    make_space(scene.store.as_ref(), space).await;
+    let fact = |number: u128, text: &str| of_fact(&noted(n + number, text));
+    let mut over = fact(3, "it rains");
+    over.put(Column::ExpiresAt, Value::Time(crate::world::INGESTED_AT));
+    let rows = [fact(1, "likes tea"), fact(2, "likes  TEA").with(Column::RecallCount, Value::Int(2)), over];
+    scene.store.put_rows(space, &rows).await.unwrap();
+    let digest = Fingerprint([7; 16]);
+    let merge =
+        |adds_recalls| Intent::MergeFacts { keep: id(n + 1), absorb: vec![id(n + 2)], adds_recalls, wording: None };
+    let record = |kind| Intent::WriteRecord { record: id(n + 9), kind, facts: vec![id(n + 1)], body: digest };
+    let (intent, state) = match kind {
+        OpKind::SpaceExpire => (Intent::RemoveFact { fact: id(n + 3) }, OpState::Applied),
+        OpKind::SpaceStaleScratch => (Intent::RemoveFact { fact: id(n + 1) }, OpState::Applied),
+        OpKind::SpaceDedupeExact => (merge(true), OpState::Applied),
+        OpKind::SpaceMerge => (merge(false), OpState::Applied),
+        OpKind::SpacePromote => (Intent::MoveFact { fact: id(n + 1), tier: Tier::Core }, OpState::Applied),
+        OpKind::SpaceDigest => {
+            let starts_on = "2026-11-23".to_owned();
+            (Intent::WriteDigest { entry: id(n + 8), starts_on, text: digest }, OpState::Skipped)
+        }
+        OpKind::SpaceProfile => (Intent::WriteProfile { space: space.0, text: digest }, OpState::Skipped),
+        OpKind::SpaceProposal => (record(RecordKind::Proposal), OpState::Skipped),
+        _ => (record(RecordKind::Conflict), OpState::Skipped),
+    };
+    let mut draft = audit(kind, n);
+    draft.intent = intent;
+    (vec![draft], state)
 }
 
 fn audit(kind: OpKind, n: u128) -> Draft {

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use crate::algo::cosine::between;
 use crate::change::{Column, RowChange, RowKey, Table, Value};
 use crate::clock::Moment;
-use crate::digest::TextKey;
+use crate::digest::{Fingerprint, TextKey};
 use crate::guard;
 use crate::id::{ContentKey, OpId};
 use crate::mirror::{Verb, verbs, verbs_of_undo};
@@ -21,6 +21,7 @@ use crate::op::{Decision, Intent, Op, OpState, Premise, Reason};
 use crate::realm::graph::centroid::EmbeddingAnswer;
 use crate::realm::graph::edges::EdgeNumbers;
 use crate::realm::graph::{centroid, gc, merge, reabsorb};
+use crate::realm::space::{effect, ticket};
 use crate::rows::{Editor, Needs, NotLoaded, Rows};
 use crate::undo::UndoRecord;
 use crate::verdict::{NamePair, Ruling, Verdict, row_name_key};
@@ -36,6 +37,8 @@ pub struct Context {
     pub centroid_cosine_min: f32,
     /// Vectors that an embedder made, by the content key of the op that asked for them.
     pub answers: BTreeMap<ContentKey, EmbeddingAnswer>,
+    /// Texts that ops of a space write, by their digests; one that was forgotten is missing.
+    pub texts: BTreeMap<Fingerprint, String>,
 }
 
 /// What an op did, in numbers: for reports, never for decisions.
@@ -56,6 +59,17 @@ pub struct EffectNumbers {
     pub references_removed: u32,
     /// Vectors set.
     pub vectors_set: u32,
+    /// Facts taken out of a space.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub facts_removed: u32,
+    /// Facts, entries, records and profiles written.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub rows_written: u32,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands over what the field is")]
+const fn is_zero(number: &u32) -> bool {
+    *number == 0
 }
 
 /// What an op's own code answers.
@@ -120,16 +134,19 @@ impl Group<'_> {
                     centroid::needs(*entity, members, op.draft.decision, &mut needs);
                 }
                 Intent::DropReferences { row, chunks } => gc::needs(*row, chunks, &mut needs),
-                Intent::Repair { row, ends: None } => {
-                    needs.rows.insert(*row);
-                }
-                Intent::Repair { ends: Some(_), .. } | Intent::Observe { .. } => {}
+                Intent::Repair { row, ends } => needs.rows.extend(ends.is_none().then_some(*row)),
+                intent => effect::needs(intent, &mut needs),
             }
             for premise in &op.draft.premises {
                 premise_needs(premise, &mut needs);
             }
         }
         needs
+    }
+
+    /// The texts that ops of this group write.
+    pub fn texts(&self) -> BTreeSet<Fingerprint> {
+        self.ops.iter().filter_map(|op| op.draft.intent.text()).collect()
     }
 
     /// The names that ops of this group would make one: on each pair a person may have ruled since the plan was drawn up.
@@ -215,7 +232,8 @@ impl Group<'_> {
                 centroid::apply(editor, self.context, *entity, members, answer)
             }
             Intent::DropReferences { row, chunks } => gc::apply(editor, *row, chunks).map(Ok),
-            Intent::Repair { .. } | Intent::Observe { .. } => Ok(Ok(Applied::default())),
+            Intent::Repair { .. } => Ok(Ok(Applied::default())),
+            intent => effect::apply(editor, self.context, intent),
         }
     }
 
@@ -256,6 +274,9 @@ impl Group<'_> {
                 let alias = rows.get(RowKey { table: Table::Aliases, id: *absorbed });
                 alias.is_none().then_some(Reason::AliasGone)
             }
+            Premise::Fact { fact, state } => effect::changed(rows, &self.context.text_key, *fact, *state),
+            Premise::FactAsTold(told) => effect::changed_since_told(rows, &self.context.text_key, told),
+            Premise::NeverRecalled { fact } => effect::recalled(rows, *fact),
         }
     }
 }
@@ -275,6 +296,11 @@ fn premise_needs(premise: &Premise, needs: &mut Needs) {
         Premise::EdgeInGraph { .. } => {}
         Premise::Alias { absorbed, .. } => {
             needs.rows.insert(RowKey { table: Table::Aliases, id: *absorbed });
+        }
+        Premise::Fact { fact, .. }
+        | Premise::NeverRecalled { fact }
+        | Premise::FactAsTold(ticket::Premise { fact, .. }) => {
+            needs.rows.insert(RowKey { table: Table::Facts, id: *fact });
         }
     }
 }
@@ -407,9 +433,7 @@ pub fn merged(intent: &Intent) -> Option<Vec<uuid::Uuid>> {
     match intent {
         Intent::MergeEntities { keep, absorb } => Some([&[*keep], absorb.as_slice()].concat()),
         Intent::Reabsorb { keep, absorbed } => Some(vec![*keep, *absorbed]),
-        Intent::Centroid { .. } | Intent::DropReferences { .. } | Intent::Repair { .. } | Intent::Observe { .. } => {
-            None
-        }
+        _ => None,
     }
 }
 

@@ -38,7 +38,8 @@ impl Moment {
         self.to_string()[..10].to_owned()
     }
 
-    fn timestamp(self) -> jiff::Timestamp {
+    /// The same moment as the calendar counts it.
+    pub(crate) fn timestamp(self) -> jiff::Timestamp {
         jiff::Timestamp::from_microsecond(self.0).unwrap_or(if self.0 < 0 {
             jiff::Timestamp::MIN
         } else {

@@ -34,6 +34,14 @@ pub enum Code {
     BuiltUpon,
     /// The run is not in a state for this.
     WrongState,
+    /// A run waits for an answer.
+    AwaitingClient,
+    /// The time in which something could be taken back is over.
+    Gone,
+    /// No such space.
+    NoSpace,
+    /// An answer that cannot be used.
+    BadAnswer,
     /// The store does not answer.
     StoreUnavailable,
     /// The store was busy.
@@ -79,6 +87,10 @@ impl Code {
         Self::NoStore,
         Self::BuiltUpon,
         Self::WrongState,
+        Self::AwaitingClient,
+        Self::Gone,
+        Self::NoSpace,
+        Self::BadAnswer,
         Self::StoreUnavailable,
         Self::StoreBusy,
         Self::StoreRefused,
@@ -110,6 +122,10 @@ impl Code {
             Self::NoStore => 1010,
             Self::BuiltUpon => 1011,
             Self::WrongState => 1012,
+            Self::AwaitingClient => 1013,
+            Self::Gone => 1014,
+            Self::NoSpace => 1015,
+            Self::BadAnswer => 1016,
             Self::StoreUnavailable => 2001,
             Self::StoreBusy => 2002,
             Self::StoreRefused => 2003,
@@ -142,6 +158,10 @@ impl Code {
             Self::NoStore => "NoSuchStore",
             Self::BuiltUpon => "UndoBuiltUpon",
             Self::WrongState => "WrongState",
+            Self::AwaitingClient => "DreamAwaitingClient",
+            Self::Gone => "UndoGone",
+            Self::NoSpace => "NoSuchSpace",
+            Self::BadAnswer => "BadAnswer",
             Self::StoreUnavailable => "StoreUnavailable",
             Self::StoreBusy => "StoreBusy",
             Self::StoreRefused => "StoreRefused",
@@ -179,6 +199,10 @@ impl Code {
             | Self::NoStore
             | Self::BuiltUpon
             | Self::WrongState
+            | Self::AwaitingClient
+            | Self::Gone
+            | Self::NoSpace
+            | Self::BadAnswer
             | Self::StoreRefused
             | Self::StoreUnreadable
             | Self::NotMigrated
@@ -218,6 +242,12 @@ impl Code {
             Self::NoStore => "name a store of the worker's configuration; `dream config show` lists them",
             Self::BuiltUpon => "undo the later run that is named first",
             Self::WrongState => "look at the run with `dream status RUN`",
+            Self::AwaitingClient => {
+                "fetch its question with `dream job next --space ID` and answer it with `dream job submit RUN --result FILE`; or close it and start anew with `dream run space --space ID --abandon RUN`"
+            }
+            Self::Gone => "a dream over a space can be taken back for seven days; what it changed is as it is now",
+            Self::NoSpace => "list spaces with `dream spaces list`",
+            Self::BadAnswer => "correct the answer at the place that is named and submit it again; the run still waits",
             Self::StoreUnavailable => {
                 "check with `dream doctor` that the store can be reached; a step of a run is tried again by itself for a while, a command is not"
             }

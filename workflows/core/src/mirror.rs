@@ -160,20 +160,17 @@ pub fn verbs(intent: &Intent, numbers: &EffectNumbers, changes: &[RowChange]) ->
             vec![Verb::Reabsorb { keep: *keep, absorbed: *absorbed, mentions_added: numbers.mentions_added }]
         }
         Intent::DropReferences { row, .. } => changes.iter().filter_map(|change| dropped(*row, change)).collect(),
-        // Khora's graph holds no vectors; a repair changes no row of the tables, and brings its verb itself.
-        Intent::Centroid { .. } | Intent::Repair { .. } | Intent::Observe { .. } => Vec::new(),
+        // Khora's graph holds no vectors, and none mirrors a space; a repair changes no row, and brings its verb itself.
+        _ => Vec::new(),
     }
 }
 
 /// What the graph must know of an op that was taken back, if that changed anything.
 pub fn verbs_of_undo(intent: &Intent, is_changed: bool, overwrite: bool) -> Vec<Verb> {
-    let is_mirrored = match intent {
-        Intent::MergeEntities { .. }
-        | Intent::Reabsorb { .. }
-        | Intent::DropReferences { .. }
-        | Intent::Repair { .. } => true,
-        Intent::Centroid { .. } | Intent::Observe { .. } => false,
-    };
+    let is_mirrored = matches!(
+        intent,
+        Intent::MergeEntities { .. } | Intent::Reabsorb { .. } | Intent::DropReferences { .. } | Intent::Repair { .. }
+    );
     if is_mirrored && is_changed { vec![Verb::TakeBack { overwrite }] } else { Vec::new() }
 }
 

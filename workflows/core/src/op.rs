@@ -7,14 +7,18 @@
 //! in any store. A new kind needs a wire name, an [`Intent`], an arm wherever the compiler asks for one, and an op in the
 //! world of the saga kit.
 
+mod intent;
+
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use crate::algo::cosine::Score;
-use crate::change::{RowKey, named_variants};
-use crate::digest::{Digester, Fingerprint};
+use crate::change::named_variants;
+use crate::digest::Digester;
 use crate::id::{ContentKey, OpId, RunId};
 use crate::realm::graph::evidence::Evidence;
+use crate::run::Realm;
+
+pub use intent::{Intent, Premise};
 
 named_variants! {
     /// The kinds of op, by their wire names.
@@ -35,10 +39,50 @@ named_variants! {
         SourceChunkIdsGc = "vectorcypher_source_chunk_ids_gc",
         /// What the graph database says otherwise than the tables.
         MirrorRepair = "dream_mirror_repair",
+        /// Facts past their end.
+        SpaceExpire = "space_expire",
+        /// Scratch facts that nobody recalled.
+        SpaceStaleScratch = "space_stale_scratch",
+        /// Facts that say the same, letter by letter.
+        SpaceDedupeExact = "space_dedupe_exact",
+        /// Facts that a model holds for one.
+        SpaceMerge = "space_merge",
+        /// Facts that a model keeps nearer, or less near.
+        SpacePromote = "space_promote",
+        /// The digest of a week.
+        SpaceDigest = "space_digest",
+        /// What is said of the owner of a space.
+        SpaceProfile = "space_profile",
+        /// Open ends worth following up.
+        SpaceProposal = "space_proposal",
+        /// Facts that cannot both be true.
+        SpaceContradiction = "space_contradiction",
     }
 }
 
 impl OpKind {
+    /// The realm in which ops of this kind are planned.
+    pub const fn realm(self) -> Realm {
+        match self {
+            Self::SchemaDriftReport
+            | Self::OrphanReport
+            | Self::SourceChunkIdsAudit
+            | Self::Reabsorb
+            | Self::DedupeEntities
+            | Self::CentroidRecompute
+            | Self::SourceChunkIdsGc => Realm::Graph,
+            Self::SpaceExpire
+            | Self::SpaceStaleScratch
+            | Self::SpaceDedupeExact
+            | Self::SpaceMerge
+            | Self::SpacePromote
+            | Self::SpaceDigest
+            | Self::SpaceProfile
+            | Self::SpaceProposal
+            | Self::SpaceContradiction => Realm::Space,
+        }
+    }
+
     /// Whether this kind only looks.
     pub const fn is_audit(self) -> bool {
         matches!(self, Self::SchemaDriftReport | Self::OrphanReport | Self::SourceChunkIdsAudit)
@@ -52,12 +96,13 @@ impl OpKind {
     /// Where this kind stands among the ops on one row: reabsorb, merge, centroid, gc, repair.
     pub const fn stage(self) -> u8 {
         match self {
-            Self::SchemaDriftReport | Self::OrphanReport | Self::SourceChunkIdsAudit => 0,
             Self::Reabsorb => 1,
             Self::DedupeEntities => 2,
             Self::CentroidRecompute => 3,
             Self::SourceChunkIdsGc => 4,
             Self::MirrorRepair => 5,
+            // Audits come first. The rounds of a space are sealed in the order in which they were drafted.
+            _ => 0,
         }
     }
 
@@ -65,9 +110,10 @@ impl OpKind {
     pub const fn report_phase(self) -> &'static str {
         match self {
             Self::SchemaDriftReport | Self::OrphanReport | Self::SourceChunkIdsAudit => "audit",
-            Self::Reabsorb | Self::DedupeEntities => "plan",
             Self::CentroidRecompute => "mutation_plan",
             Self::SourceChunkIdsGc | Self::MirrorRepair => "mutation",
+            // Those of a space too, of which Khora has none.
+            _ => "plan",
         }
     }
 
@@ -82,6 +128,15 @@ impl OpKind {
             Self::CentroidRecompute => "centroid",
             Self::SourceChunkIdsGc => "gc",
             Self::MirrorRepair => "repair",
+            Self::SpaceExpire => "expired facts",
+            Self::SpaceStaleScratch => "stale scratch",
+            Self::SpaceDedupeExact => "exact duplicates",
+            Self::SpaceMerge => "merges",
+            Self::SpacePromote => "promotions",
+            Self::SpaceDigest => "weekly digest",
+            Self::SpaceProfile => "profile",
+            Self::SpaceProposal => "proposals",
+            Self::SpaceContradiction => "contradictions",
         }
     }
 }
@@ -208,133 +263,17 @@ named_variants! {
         PlanCapReached = "plan_cap_reached",
         /// The rows are outside of the scope.
         OutOfScope = "out_of_scope",
+        /// A fact was changed since it was read.
+        FactChanged = "fact_changed",
+        /// A fact was pinned since it was read.
+        FactPinned = "fact_pinned",
+        /// A fact was forgotten since it was read.
+        FactGone = "fact_gone",
+        /// A fact was recalled since it was read.
+        FactRecalled = "fact_recalled",
+        /// What was to be written was forgotten.
+        TextForgotten = "text_forgotten",
     }
-}
-
-/// What an op does, in ids.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "intent", rename_all = "snake_case", deny_unknown_fields)]
-pub enum Intent {
-    /// Makes one entity of several.
-    MergeEntities {
-        /// The survivor.
-        keep: Uuid,
-        /// Those that are retired, in id order.
-        absorb: Vec<Uuid>,
-    },
-    /// Takes what ingestion brought back of an absorbed entity over to its survivor.
-    Reabsorb {
-        /// The survivor.
-        keep: Uuid,
-        /// The entity that came back.
-        absorbed: Uuid,
-    },
-    /// Gives a survivor a vector.
-    Centroid {
-        /// The survivor.
-        entity: Uuid,
-        /// Those whose vectors are averaged, the survivor included, in id order.
-        members: Vec<Uuid>,
-    },
-    /// Removes dead references from a row.
-    DropReferences {
-        /// The row.
-        row: RowKey,
-        /// The chunks that are gone, in id order.
-        chunks: Vec<Uuid>,
-    },
-    /// Makes the graph database say of a row what the tables say.
-    Repair {
-        /// The row.
-        row: RowKey,
-        /// Where an edge shall run that the graph alone has.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        ends: Option<(Uuid, Uuid)>,
-    },
-    /// Looks, or explains why nothing is done, about these rows in id order.
-    Observe {
-        /// The rows spoken of.
-        rows: Vec<Uuid>,
-    },
-}
-
-impl Intent {
-    /// The rows whose ops must be decided together are named by one id: the survivor's, or the row's own.
-    pub fn cluster(&self) -> Uuid {
-        match self {
-            Self::MergeEntities { keep, .. } | Self::Reabsorb { keep, .. } => *keep,
-            Self::Centroid { entity, .. } => *entity,
-            Self::DropReferences { row, .. } | Self::Repair { row, .. } => row.id,
-            Self::Observe { rows } => rows.first().copied().unwrap_or_default(),
-        }
-    }
-
-    fn digest(&self, digester: Digester) -> Digester {
-        let ids = |digester: Digester, ids: &[Uuid]| {
-            ids.iter().fold(digester.number(ids.len() as u64), |digester, id| digester.bytes(id.as_bytes()))
-        };
-        match self {
-            Self::MergeEntities { keep, absorb } => ids(digester.text("merge").bytes(keep.as_bytes()), absorb),
-            Self::Reabsorb { keep, absorbed } => {
-                digester.text("reabsorb").bytes(keep.as_bytes()).bytes(absorbed.as_bytes())
-            }
-            Self::Centroid { entity, members } => ids(digester.text("centroid").bytes(entity.as_bytes()), members),
-            Self::DropReferences { row, chunks } => {
-                ids(digester.text("drop_references").text(row.table.as_str()).bytes(row.id.as_bytes()), chunks)
-            }
-            Self::Repair { row, ends } => {
-                let ends = ends.iter().flat_map(|(source, target)| [*source, *target]).collect::<Vec<_>>();
-                ids(digester.text("repair").text(row.table.as_str()).bytes(row.id.as_bytes()), &ends)
-            }
-            Self::Observe { rows } => ids(digester.text("observe"), rows),
-        }
-    }
-}
-
-/// What a decision relied on, and what must still hold when it is carried out.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "premise", rename_all = "snake_case", deny_unknown_fields)]
-pub enum Premise {
-    /// The entity exists, is live, and has the name and type it had.
-    Entity {
-        /// Which one.
-        entity: Uuid,
-        /// Keyed digest of its name and type.
-        name_and_type: Fingerprint,
-    },
-    /// The entity exists and has the name and type it had, live or not.
-    EntityNamed {
-        /// Which one.
-        entity: Uuid,
-        /// Keyed digest of its name and type.
-        name_and_type: Fingerprint,
-    },
-    /// Both vectors come from one model and agree this well.
-    Cosine {
-        /// One entity.
-        left: Uuid,
-        /// The other.
-        right: Uuid,
-        /// Least cosine.
-        score_min: Score,
-    },
-    /// The row exists and is live.
-    RowLive {
-        /// Which one.
-        row: RowKey,
-    },
-    /// The row is an edge that the graph database alone has. Whether it still has it shows when it is told.
-    EdgeInGraph {
-        /// Where it runs: as it was read, and as merges of the same run may lead it.
-        ends: Vec<(Uuid, Uuid)>,
-    },
-    /// The alias still says that this entity was absorbed by that one.
-    Alias {
-        /// The absorbed entity.
-        absorbed: Uuid,
-        /// Its survivor, at the end of the chain.
-        keep: Uuid,
-    },
 }
 
 /// An op as a planner drafts it.
@@ -397,6 +336,7 @@ impl Op {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::change::RowKey;
     use crate::realm::graph::evidence::DropEvidence;
 
     fn draft(chunks: &[u128]) -> Draft {

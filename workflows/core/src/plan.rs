@@ -57,6 +57,21 @@ pub fn seal(run: RunId, drafts: Vec<Draft>) -> Plan {
     seal_capped(run, drafts, OPS_PER_RUN_MAX)
 }
 
+/// Seals the drafts of one round behind the ops of the rounds before it, in the order in which they stand: what comes first
+/// was decided to come first.
+pub fn seal_round(run: RunId, seq_from: u32, drafts: Vec<Draft>) -> Plan {
+    let mut sealed = BTreeSet::new();
+    let fresh = drafts.into_iter().filter(|draft| sealed.insert(draft.content_key()));
+    let ops: Vec<Op> = fresh.zip(seq_from..).map(|(draft, seq)| Op::seal(run, seq, draft)).collect();
+    Plan { hash: plan_hash(&sealed), ops, dropped: BTreeMap::new() }
+}
+
+/// The hash of a run of several rounds: that of the hashes of its rounds.
+pub fn rounds_hash<'a>(rounds: impl IntoIterator<Item = &'a PlanHash>) -> PlanHash {
+    let digester = rounds.into_iter().fold(Digester::new("dream/rounds/1"), |digester, hash| digester.text(&hash.0));
+    PlanHash(hex(&digester.finish()))
+}
+
 fn seal_capped(run: RunId, drafts: Vec<Draft>, ops_max: usize) -> Plan {
     let mut keyed: Vec<(ContentKey, Draft)> = drafts.into_iter().map(|draft| (draft.content_key(), draft)).collect();
     keyed.sort_by(|(one_key, one), (two_key, two)| {

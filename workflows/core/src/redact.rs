@@ -148,9 +148,17 @@ pub const fn holds(column: Column) -> Holds {
     use Column as C;
     match column {
         // The model's name comes from the store's configuration, but anybody may write the column.
-        C::Name | C::Description | C::EmbeddingModel => Holds::Text,
+        C::Name
+        | C::Description
+        | C::EmbeddingModel
+        | C::Subject
+        | C::Text
+        | C::Source
+        | C::Key
+        | C::Collection
+        | C::DreamSummary => Holds::Text,
         C::EntityType | C::RelationshipType => Holds::TypeName,
-        C::Attributes | C::Properties | C::Metadata => Holds::Document,
+        C::Attributes | C::Properties | C::Metadata | C::Body => Holds::Document,
         C::SourceDocumentIds
         | C::SourceChunkIds
         | C::MentionCount
@@ -169,7 +177,17 @@ pub const fn holds(column: Column) -> Holds {
         | C::UpdatedAt
         | C::CanonicalId
         | C::MentionCountSeen
-        | C::AbsorbedBy => Holds::Facts,
+        | C::AbsorbedBy
+        | C::Tier
+        | C::Origin
+        | C::Pinned
+        | C::RecallCount
+        | C::LastRecalledAt
+        | C::ExpiresAt
+        | C::SupersededBy
+        | C::Kind
+        | C::StartsOn
+        | C::Status => Holds::Facts,
     }
 }
 

@@ -76,6 +76,13 @@ pub struct Image {
     pub touched: u32,
 }
 
+impl Image {
+    /// The image of a row that is written whole, whether it is there or not.
+    pub const fn of_new(row: Row) -> Self {
+        Self { row, existence: Existence::Created, touched: u32::MAX }
+    }
+}
+
 /// The locked rows of a group.
 #[derive(Clone, Debug, Default)]
 pub struct Rows {

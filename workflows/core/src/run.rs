@@ -11,14 +11,19 @@ use uuid::Uuid;
 use crate::change::named_variants;
 use crate::clock::Moment;
 use crate::op::{OpKind, Reason};
+use crate::realm::space::fact::DreamMode;
 
-pub use admission::{Admission, LEASE_TERM_SECONDS, Lease, OpenRun, STUCK_AFTER_SECONDS, Standing, admit};
+pub use admission::{
+    Admission, CLIENT_WAIT_SECONDS, LEASE_TERM_SECONDS, Lease, OpenRun, STUCK_AFTER_SECONDS, Standing, admit,
+};
 
 named_variants! {
     /// The kinds of memory a run can dream over.
     pub enum Realm {
         /// A Khora namespace.
         Graph = "graph",
+        /// A space of facts.
+        Space = "space",
     }
 }
 
@@ -164,14 +169,20 @@ impl DeclaredType {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DreamInput {
-    /// The kind of memory: `graph`.
+    /// The kind of memory: `graph` or `space`.
     #[serde(default = "default_realm")]
     pub realm: String,
     /// The store, by its name in the worker's configuration.
     #[serde(default = "default_store")]
     pub store: String,
-    /// The namespace, by its stable id or its row id.
+    /// The namespace, by its stable id or its row id; of the realm `space`, the space.
+    #[serde(alias = "space")]
     pub namespace: String,
+    /// Whose model a space is consolidated with: `client`, `server`, or `off` for housekeeping only; the space's own mode if
+    /// absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<String>")]
+    pub mind: Option<DreamMode>,
     /// `dry-run`, `apply` or `review`; the worker's configured default if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mode: Option<Mode>,
@@ -240,6 +251,7 @@ impl DreamInput {
             realm: default_realm(),
             store: default_store(),
             namespace: namespace.into(),
+            mind: None,
             mode: None,
             scope: None,
             ops: None,
@@ -257,14 +269,40 @@ impl DreamInput {
         }
     }
 
+    /// An input that names a space and leaves the rest to defaults.
+    pub fn of_space(space: impl Into<String>) -> Self {
+        Self { realm: Realm::Space.as_str().to_owned(), ..Self::of_namespace(space) }
+    }
+
+    /// What does not go with the realm, by its field.
+    fn field_of_other_realm(&self, realm: Realm) -> Option<&'static str> {
+        let fields = match realm {
+            Realm::Graph => vec![("mind", self.mind.is_some())],
+            Realm::Space => vec![
+                ("ops", self.ops.is_some()),
+                ("scope", self.scope.is_some()),
+                ("plan_of", self.plan_of.is_some()),
+                ("expected_plan_hash", self.expected_plan_hash.is_some()),
+                ("expertise", self.expertise.is_some()),
+                ("force_liveness", self.force_liveness),
+                ("graph_wait_seconds", self.graph_wait_seconds.is_some()),
+                ("review_wait_seconds", self.review_wait_seconds.is_some()),
+                ("mode review", self.mode == Some(Mode::Review)),
+            ],
+        };
+        fields.into_iter().find(|(_, is_set)| *is_set).map(|(field, _)| field)
+    }
+
     /// Checks everything that can be checked without a store; answers the namespace id as it was given.
     pub fn check(&self) -> Result<Uuid, InvalidInput> {
-        if self.realm != Realm::Graph.as_str() {
-            return Err(InvalidInput::Realm);
+        let realm = self.realm.parse::<Realm>().map_err(|_| InvalidInput::Realm)?;
+        if let Some(field) = self.field_of_other_realm(realm) {
+            return Err(InvalidInput::OtherRealm { field, realm });
         }
         let namespace = Uuid::parse_str(self.namespace.trim()).map_err(|_| InvalidInput::Namespace)?;
         for (position, op) in self.ops.iter().flatten().enumerate() {
-            op.parse::<OpKind>().map_err(|_| InvalidInput::Op { position: position + 1 })?;
+            let kind = op.parse::<OpKind>().ok().filter(|kind| kind.realm() == realm);
+            kind.ok_or(InvalidInput::Op { position: position + 1 })?;
         }
         if let Some(scope) = &self.scope {
             let ids = scope.entity_ids.iter().chain(&scope.document_ids).map(Vec::len).sum::<usize>();
@@ -304,8 +342,16 @@ pub enum InvalidInput {
         advice: String,
     },
     /// No such realm.
-    #[error("realm: only \"graph\" is known")]
+    #[error("realm: expected \"graph\" or \"space\"")]
     Realm,
+    /// Of another realm.
+    #[error("{field}: does not go with the realm {realm}")]
+    OtherRealm {
+        /// The field.
+        field: &'static str,
+        /// The realm.
+        realm: Realm,
+    },
     /// Not an id.
     #[error("namespace: expected a UUID")]
     Namespace,

@@ -266,12 +266,11 @@ impl Settings {
     /// repair has none, as it is asked for by name.
     pub const fn is_on(&self, kind: OpKind) -> bool {
         match kind {
-            OpKind::SchemaDriftReport | OpKind::OrphanReport | OpKind::SourceChunkIdsAudit | OpKind::MirrorRepair => {
-                true
-            }
             OpKind::Reabsorb | OpKind::DedupeEntities => self.dedupe_entities_enabled,
             OpKind::CentroidRecompute => self.centroid_recompute_enabled,
             OpKind::SourceChunkIdsGc => self.source_chunk_ids_gc_enabled,
+            // Audits only look; and a space has one switch, its own mode.
+            _ => true,
         }
     }
 }

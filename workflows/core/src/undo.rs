@@ -96,6 +96,13 @@ impl UndoRecord {
         self.changes.iter().map(|change| change.key)
     }
 
+    /// The same record without what it holds of a row: that row is not brought back, nor changed, any more.
+    #[must_use]
+    pub fn without(mut self, key: RowKey) -> Self {
+        self.changes.retain(|change| change.key != key);
+        self
+    }
+
     /// Takes the op back on the rows of `editor`; answers which cells were changed since.
     pub fn restore(&self, editor: &mut Editor<'_>, on_changed: OnChanged) -> Result<Vec<ChangedSince>, NotLoaded> {
         let mut changed = Vec::new();

@@ -257,8 +257,9 @@ impl WorldKit for PgKit {
         if self.is_khoras {
             tables.extend(["khora_chunks", "temporal_edges"]);
         }
+        tables.extend(["dream.fact", "dream.journal", "dream.record", "dream.profile"]);
         for table in tables {
-            let rows = self.rows(&format!("select t::text from {table} t order by id")).await;
+            let rows = self.rows(&format!("select t::text from {table} t order by 1")).await;
             content.insert(table.to_owned(), rows.into_iter().map(|mut row| row.remove(0).unwrap()).collect());
         }
         content

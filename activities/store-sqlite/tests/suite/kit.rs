@@ -213,6 +213,7 @@ impl WorldKit for SqliteKit {
         let mut content = Content::new();
         let mut tables =
             vec!["memory_namespaces", "documents", "chunks", "entities", "relationships", "dream_embedding"];
+        tables.extend(["dream_fact", "dream_journal", "dream_record", "dream_profile"]);
         if self.is_khoras {
             tables.extend(["khora_chunks", "temporal_edges"]);
         }

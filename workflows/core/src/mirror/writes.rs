@@ -120,7 +120,8 @@ impl GraphWrites {
             match image.row.table {
                 Table::Entities => writes.node(&image),
                 Table::Relationships => writes.edge(rows, &image),
-                Table::TemporalEdges | Table::Aliases => {}
+                // No graph mirrors these, and none a space.
+                _ => {}
             }
         }
         for (record, taken_back) in records {

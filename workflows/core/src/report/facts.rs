@@ -132,8 +132,8 @@ impl OpFacts {
             Intent::DropReferences { row, .. } | Intent::Repair { row, .. } if row.table == Table::Entities => {
                 vec![row.id]
             }
-            Intent::DropReferences { .. } | Intent::Repair { .. } => Vec::new(),
             Intent::Observe { rows } => rows.clone(),
+            _ => Vec::new(),
         };
         if let Evidence::Collision(collision) = &self.op.draft.evidence {
             entities.push(collision.with);
@@ -146,11 +146,7 @@ impl OpFacts {
         match &self.op.draft.evidence {
             Evidence::Merge(merge) => &merge.pairs,
             Evidence::Apart(pair) => std::slice::from_ref(pair.as_ref()),
-            Evidence::Collision(_)
-            | Evidence::Reabsorb(_)
-            | Evidence::Centroid(_)
-            | Evidence::Drop(_)
-            | Evidence::Repair(_) => &[],
+            _ => &[],
         }
     }
 }
@@ -246,11 +242,7 @@ impl Finding {
             OpKind::SchemaDriftReport => serde_json::from_str(payload).map(Self::Drift),
             OpKind::OrphanReport => serde_json::from_str(payload).map(Self::Orphan),
             OpKind::SourceChunkIdsAudit => serde_json::from_str(payload).map(Self::References),
-            OpKind::Reabsorb
-            | OpKind::DedupeEntities
-            | OpKind::CentroidRecompute
-            | OpKind::SourceChunkIdsGc
-            | OpKind::MirrorRepair => {
+            _ => {
                 return Err(FindingError { kind });
             }
         };

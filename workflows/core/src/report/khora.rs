@@ -201,11 +201,7 @@ pub(super) fn threshold(op: &OpFacts, settings: &Settings, lens: &Lens<'_>) -> O
     }
     let premise = op.op.draft.premises.iter().find_map(|premise| match premise {
         Premise::Cosine { score_min, .. } => Some(unit(*score_min)),
-        Premise::Entity { .. }
-        | Premise::EntityNamed { .. }
-        | Premise::RowLive { .. }
-        | Premise::EdgeInGraph { .. }
-        | Premise::Alias { .. } => None,
+        _ => None,
     });
     premise.or_else(|| type_threshold(settings, lens.raw_type(*op.entities().first()?)))
 }
@@ -256,10 +252,7 @@ pub(super) fn inputs<'a>(op: &'a OpFacts, settings: &Settings, lens: &Lens<'_>) 
         (Intent::DropReferences { row, chunks }, Evidence::Drop(drop)) if row.table == Table::Entities => {
             Inputs::Drop(DropInputs { entity_id: row.id, before_length: drop.references, dead_uuids: chunks })
         }
-        (
-            Intent::Reabsorb { .. } | Intent::DropReferences { .. } | Intent::Repair { .. } | Intent::Observe { .. },
-            _,
-        ) => Inputs::Nothing {},
+        _ => Inputs::Nothing {},
     }
 }
 
@@ -339,11 +332,7 @@ pub(super) fn audit_inputs<'a>(audit: &AuditFacts, run: &RunFacts) -> Inputs<'a>
         OpKind::SourceChunkIdsAudit => {
             Inputs::References(ReferenceInputs { namespace_id: run.namespace, top_k_offenders: OFFENDERS_MAX })
         }
-        OpKind::Reabsorb
-        | OpKind::DedupeEntities
-        | OpKind::CentroidRecompute
-        | OpKind::SourceChunkIdsGc
-        | OpKind::MirrorRepair => Inputs::Nothing {},
+        _ => Inputs::Nothing {},
     }
 }
 

@@ -234,7 +234,7 @@ impl Totals {
             (Intent::Centroid { .. }, _) => totals.vectors = 1,
             (Intent::Repair { .. }, _) => totals.repairs = 1,
             (Intent::DropReferences { chunks, .. }, _) => totals.references = chunks.len() as u64,
-            (Intent::Reabsorb { .. } | Intent::Observe { .. }, _) => {}
+            _ => {}
         }
         totals
     }

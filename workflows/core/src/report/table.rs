@@ -111,6 +111,14 @@ pub fn what(facts: &OpFacts, lens: &Lens<'_>) -> String {
         Intent::Observe { rows } => {
             rows.iter().take(NAMES_MAX).map(|id| entity(*id, lens)).collect::<Vec<_>>().join(" / ")
         }
+        Intent::RemoveFact { fact } | Intent::MoveFact { fact, .. } => format!("fact {}", short_id(*fact)),
+        Intent::MergeFacts { keep, absorb, .. } => {
+            let absorbed: Vec<String> = absorb.iter().take(NAMES_MAX).map(|id| short_id(*id)).collect();
+            format!("fact {} ← {}", short_id(*keep), absorbed.join(", "))
+        }
+        Intent::WriteDigest { starts_on, .. } => format!("week of {starts_on}"),
+        Intent::WriteProfile { .. } => "profile".to_owned(),
+        Intent::WriteRecord { record, kind, .. } => format!("{kind} {}", short_id(*record)),
     }
 }
 
@@ -128,7 +136,7 @@ fn short_id(id: Uuid) -> String {
 fn row_name(row: RowKey, lens: &Lens<'_>) -> String {
     match row.table {
         RowTable::Entities | RowTable::Aliases => entity(row.id, lens),
-        RowTable::Relationships | RowTable::TemporalEdges => short_id(row.id),
+        _ => short_id(row.id),
     }
 }
 

@@ -182,9 +182,7 @@ fn before<'a>(intent: &Intent, record: &'a UndoRecord) -> Before<'a> {
             let previous_embedding = cell(RowKey::entity(*entity), Column::Embedding).and_then(Value::vector);
             Before::Clusters { clusters: [ClusterBefore { entity_id: *entity, previous_embedding }] }
         }
-        Intent::Reabsorb { .. } | Intent::DropReferences { .. } | Intent::Repair { .. } | Intent::Observe { .. } => {
-            Before::Nothing {}
-        }
+        _ => Before::Nothing {},
     }
 }
 

@@ -56,6 +56,11 @@ pub const fn reason(reason: Reason) -> &'static str {
         Reason::BackendUnsupported => "this store cannot do it",
         Reason::PlanCapReached => "the plan was full; the next run goes on",
         Reason::OutOfScope => "its rows are outside of the scope",
+        Reason::FactChanged => "a fact was changed since it was read",
+        Reason::FactPinned => "a fact was pinned since it was read",
+        Reason::FactGone => "a fact was forgotten since it was read",
+        Reason::FactRecalled => "the fact was recalled since it was read",
+        Reason::TextForgotten => "what it would have written was forgotten",
     }
 }
 
@@ -255,6 +260,11 @@ pub fn evidence(evidence: &Evidence, threshold: Option<Score>) -> Weighed {
         Evidence::Repair(repair) => {
             Weighed { speaks_for: vec![repair.difference.title().to_owned()], speaks_against: Vec::new() }
         }
+        Evidence::Space(space) => {
+            let recalls = space.recalls.max(0).unsigned_abs();
+            let speaks_against = (recalls > 0).then(|| count(recalls, "recall", "recalls"));
+            Weighed { speaks_for: Vec::new(), speaks_against: speaks_against.into_iter().collect() }
+        }
     }
 }
 
@@ -286,6 +296,7 @@ pub fn brief(rule: &str, evidence: &Evidence) -> String {
         }
         Evidence::Drop(drop) => (format!("{} of {} dead", drop.dead, drop.references), [None, None, None]),
         Evidence::Repair(repair) => (repair.difference.title().to_owned(), [None, None, None]),
+        Evidence::Space(space) => (rule.to_owned(), [some(space.changes, "change", "changes"), None, None]),
     };
     let mut parts = vec![first.replace('_', " ")];
     parts.extend(more.into_iter().flatten());
@@ -316,6 +327,8 @@ pub fn numbers(numbers: &EffectNumbers) -> Vec<String> {
         (u64::from(numbers.sources_dropped), "source id beyond the cap", "source ids beyond the cap"),
         (u64::from(numbers.references_removed), "dead reference removed", "dead references removed"),
         (u64::from(numbers.vectors_set), "vector set", "vectors set"),
+        (u64::from(numbers.facts_removed), "fact removed", "facts removed"),
+        (u64::from(numbers.rows_written), "row written", "rows written"),
     ];
     counted.into_iter().filter(|(number, ..)| *number > 0).map(|(number, one, many)| count(number, one, many)).collect()
 }
@@ -326,10 +339,6 @@ pub const fn audit_title(kind: OpKind) -> &'static str {
         OpKind::SchemaDriftReport => "Types against the declared ones",
         OpKind::OrphanReport => "Entities that nobody points at",
         OpKind::SourceChunkIdsAudit => "References to chunks",
-        OpKind::Reabsorb
-        | OpKind::DedupeEntities
-        | OpKind::CentroidRecompute
-        | OpKind::SourceChunkIdsGc
-        | OpKind::MirrorRepair => kind.title(),
+        _ => kind.title(),
     }
 }

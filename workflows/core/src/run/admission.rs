@@ -14,6 +14,9 @@ pub const LEASE_TERM_SECONDS: i64 = 60;
 /// Without a sign of life for this long an open run counts as stuck.
 pub const STUCK_AFTER_SECONDS: i64 = 600;
 
+/// How long a question waits for somebody else's model before the next start gives it up: a day.
+pub const CLIENT_WAIT_SECONDS: i64 = 86_400;
+
 /// Who holds a target, as the store says.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lease {
@@ -64,6 +67,11 @@ pub enum Admission {
         /// The worker, where known.
         holder: Option<String>,
     },
+    /// A run waits for somebody else's model, and may still be answered.
+    Waiting {
+        /// The run.
+        run: RunId,
+    },
     /// A run died while it applied; a person decides.
     Stuck {
         /// The run.
@@ -83,6 +91,16 @@ pub fn admit(run: RunId, given_up: Option<RunId>, standing: &Standing) -> Admiss
     }
     let waits = |open: &&OpenRun| open.is_waiting && given_up == Some(open.run);
     let mut abandon: Vec<RunId> = standing.open_runs.iter().filter(waits).map(|open| open.run).collect();
+    let asks = |open: &&OpenRun| {
+        open.is_waiting && open.state == RunState::AwaitingClient && open.run != run && given_up != Some(open.run)
+    };
+    for open in standing.open_runs.iter().filter(asks) {
+        // A run that waits gives no sign of life: its last one is the moment at which it asked.
+        if standing.now.seconds_since(open.heartbeat_at) < CLIENT_WAIT_SECONDS {
+            return Admission::Waiting { run: open.run };
+        }
+        abandon.push(open.run);
+    }
     for open in standing.open_runs.iter().filter(|open| open.run != run && !open.is_waiting) {
         let silent_seconds = standing.now.seconds_since(open.heartbeat_at);
         if silent_seconds < STUCK_AFTER_SECONDS {
@@ -145,6 +163,18 @@ mod tests {
         check(&[(1, Applying, false, 600)], &Admission::Stuck { run: id(1), silent_seconds: 600 });
         check(&[(1, AwaitingReview, true, 1)], &Admission::Admit { abandon: vec![] });
         check(&[(1, Applying, true, 1)], &Admission::Admit { abandon: vec![] });
+    }
+
+    #[test]
+    fn a_question_that_waits_for_a_day_is_given_up_by_the_next_start() {
+        use RunState::AwaitingClient;
+        let check = |open, expected: &Admission| assert_eq!(&admit(id(9), None, &standing(None, open)), expected);
+        check(&[(1, AwaitingClient, true, 86_399)], &Admission::Waiting { run: id(1) });
+        check(&[(1, AwaitingClient, true, 86_400)], &Admission::Admit { abandon: vec![id(1)] });
+        let own = standing(None, &[(9, AwaitingClient, true, 5)]);
+        assert_eq!(admit(id(9), None, &own), Admission::Admit { abandon: vec![] });
+        let given_up = standing(None, &[(1, AwaitingClient, true, 5)]);
+        assert_eq!(admit(id(9), Some(id(1)), &given_up), Admission::Admit { abandon: vec![id(1)] });
     }
 
     #[test]

@@ -26,6 +26,17 @@ pub enum Evidence {
     Drop(DropEvidence),
     /// Of a repair of the graph database.
     Repair(RepairEvidence),
+    /// Of an op on a space.
+    Space(SpaceEvidence),
+}
+
+/// What an op on a space comes to.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SpaceEvidence {
+    /// What it counts for under the bound on the changes of a run; nothing for housekeeping.
+    pub changes: u32,
+    /// How often the facts that go were recalled.
+    pub recalls: i64,
 }
 
 /// Why entities are one.

@@ -105,6 +105,14 @@ fn what(facts: &OpFacts, lens: &Lens<'_>) -> String {
             let names: Vec<String> = rows.iter().take(NAMES_SHOWN_MAX).map(|id| label(*id, lens)).collect();
             and(&names)
         }
+        // Of a space only ids are shown: its texts are joined where somebody asks for them.
+        Intent::RemoveFact { fact } | Intent::MoveFact { fact, .. } => format!("fact `{fact}`"),
+        Intent::MergeFacts { keep, absorb, .. } => {
+            format!("{} → fact `{keep}`", count(absorb.len() as u64, "fact", "facts"))
+        }
+        Intent::WriteDigest { starts_on, .. } => format!("the week of {starts_on}"),
+        Intent::WriteProfile { .. } => "the profile".to_owned(),
+        Intent::WriteRecord { record, kind, .. } => format!("{kind} `{record}`"),
     }
 }
 

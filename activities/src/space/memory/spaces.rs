@@ -1,0 +1,92 @@
+//! Spaces and their keys.
+//!
+//! **Invariant:** a key is told once, when it is made; what is kept of it is its SHA-256. It is as long as a digest, so there
+//! is nothing to guess, and it is looked up by its digest, so there is nothing to time.
+
+use dream_core::failure::{Code, Failure};
+use dream_core::id::{NamespaceId, hex};
+use dream_core::realm::space::fact::DreamMode;
+use dream_core::realm::space::zone::Zone;
+use dream_ports::Store;
+use dream_ports::space::{KeyHash, NewSpace, SpacePatch, SpaceRecord};
+use serde::Serialize;
+use sha2::{Digest as _, Sha256};
+use uuid::Uuid;
+
+use super::{NAME_CHARACTERS_MAX, invalid, line};
+use crate::failure::ResultExt;
+
+/// What every key begins with, so that it is recognised where it does not belong.
+const KEY_PREFIX: &str = "dream_";
+
+/// Bytes of chance in a key.
+const KEY_BYTES: usize = 32;
+
+/// A space that was made, with its key. The key is told here and never again.
+#[derive(Clone, Serialize)]
+pub struct Created {
+    /// The space.
+    #[serde(flatten)]
+    pub space: SpaceRecord,
+    /// Its key.
+    pub key: String,
+}
+
+impl std::fmt::Debug for Created {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Created").field("space", &self.space.id).finish_non_exhaustive()
+    }
+}
+
+fn key_hash(key: &str) -> KeyHash {
+    Sha256::digest(key.trim().as_bytes()).into()
+}
+
+fn new_key() -> Result<String, Failure> {
+    let mut bytes = [0; KEY_BYTES];
+    getrandom::fill(&mut bytes).map_err(|_| Failure::new(Code::Defect, "the system has no chance to give"))?;
+    Ok(format!("{KEY_PREFIX}{}", hex(&bytes)))
+}
+
+fn zone_of(name: &str) -> Result<String, Failure> {
+    Zone::named(name.trim()).map_err(|_| invalid("time_zone", "a name of the IANA database, as Europe/Vienna"))?;
+    Ok(name.trim().to_owned())
+}
+
+/// Makes a space.
+pub async fn create_space(store: &dyn Store, name: &str, zone: &str, mode: DreamMode) -> Result<Created, Failure> {
+    let key = new_key()?;
+    let space = NewSpace {
+        id: NamespaceId(Uuid::now_v7()),
+        name: line("name", name, NAME_CHARACTERS_MAX)?,
+        zone: zone_of(zone)?,
+        mode,
+        key_hash: key_hash(&key),
+    };
+    store.create_space(&space).await.or_fail()?;
+    Ok(Created { space: store.space(space.id).await.or_fail()?, key })
+}
+
+/// Changes what a space is called, where it is, or whose model consolidates it.
+pub async fn change_space(store: &dyn Store, space: NamespaceId, patch: SpacePatch) -> Result<SpaceRecord, Failure> {
+    let patch = SpacePatch {
+        name: patch.name.map(|name| line("name", &name, NAME_CHARACTERS_MAX)).transpose()?,
+        zone: patch.zone.map(|zone| zone_of(&zone)).transpose()?,
+        mode: patch.mode,
+    };
+    store.change_space(space, &patch).await.or_fail()?;
+    store.space(space).await.or_fail()
+}
+
+/// Gives a space another key, and tells it.
+pub async fn add_key(store: &dyn Store, space: NamespaceId) -> Result<String, Failure> {
+    let key = new_key()?;
+    store.space(space).await.or_fail()?;
+    store.add_space_key(space, &key_hash(&key)).await.or_fail()?;
+    Ok(key)
+}
+
+/// The space that a key opens, if it opens one.
+pub async fn space_of_key(store: &dyn Store, key: &str) -> Result<Option<NamespaceId>, Failure> {
+    store.space_of_key(&key_hash(key)).await.or_fail()
+}

@@ -1,0 +1,11 @@
+drop table dream.op_text;
+drop table dream.job_answer;
+drop table dream.job;
+drop table dream.profile;
+drop table dream.record;
+drop table dream.key_value;
+drop table dream.action;
+drop table dream.journal;
+drop table dream.fact;
+drop table dream.space_key;
+drop table dream.space;

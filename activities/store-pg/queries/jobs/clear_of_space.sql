@@ -1,0 +1,4 @@
+-- queries/jobs/clear_of_space.sql
+update dream.job
+   set body = null
+ where run_id in (select run_id from dream.run where realm = 'space' and namespace_id = $1)

@@ -1,0 +1,6 @@
+-- queries/key_values/page.sql
+select id, key, body, expires_at, created_at, updated_at
+  from dream.key_value
+ where space_id = $1 and ($2::uuid is null or id > $2)
+ order by id
+ limit $3

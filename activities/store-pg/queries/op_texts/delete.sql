@@ -1,0 +1,2 @@
+-- queries/op_texts/delete.sql
+delete from dream.op_text where run_id = $1

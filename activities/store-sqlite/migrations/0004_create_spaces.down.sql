@@ -1,0 +1,11 @@
+drop table dream_op_text;
+drop table dream_job_answer;
+drop table dream_job;
+drop table dream_profile;
+drop table dream_record;
+drop table dream_key_value;
+drop table dream_action;
+drop table dream_journal;
+drop table dream_fact;
+drop table dream_space_key;
+drop table dream_space;

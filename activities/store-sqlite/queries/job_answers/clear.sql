@@ -1,0 +1,2 @@
+-- queries/job_answers/clear.sql
+update dream_job_answer set body = null where run_id = ?1

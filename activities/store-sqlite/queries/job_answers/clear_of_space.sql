@@ -1,0 +1,4 @@
+-- queries/job_answers/clear_of_space.sql
+update dream_job_answer
+   set body = null
+ where run_id in (select run_id from dream_run where realm = 'space' and namespace_id = ?1)

@@ -1,0 +1,7 @@
+-- queries/jobs/insert.sql
+-- A question that was asked stays as it was, unless it was forgotten.
+insert into dream_job (run_id, body, asked_at)
+values (?1, ?2, ?3)
+on conflict (run_id) do update
+   set body = excluded.body, asked_at = excluded.asked_at
+ where dream_job.body is null

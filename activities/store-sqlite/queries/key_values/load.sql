@@ -1,0 +1,5 @@
+-- queries/key_values/load.sql
+select id, key, body, expires_at, created_at, updated_at
+  from dream_key_value
+ where id in (select value from json_each(?2)) and +space_id = ?1   -- by key, not by space
+ order by id

@@ -1,0 +1,2 @@
+-- queries/space_keys/find.sql
+select space_id from dream_space_key where key_hash = ?1

@@ -1,0 +1,3 @@
+-- queries/spaces/insert.sql
+insert into dream_space (id, name, time_zone, dream_mode, created_at)
+values (?1, ?2, ?3, ?4, ?5)

@@ -1,0 +1,4 @@
+-- queries/undo/purge.sql
+-- What undo needs of runs over spaces that ended before a moment.
+delete from dream_undo
+ where run_id in (select run_id from dream_run where realm = 'space' and finished_at < ?1)

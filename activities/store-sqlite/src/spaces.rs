@@ -1,0 +1,191 @@
+//! Spaces: who they are, and which keys open them.
+
+use async_trait::async_trait;
+use dream_core::change::{Column, Row, RowKey, Table, Value};
+use dream_core::clock::Moment;
+use dream_core::id::{NamespaceId, RunId};
+use dream_core::realm::space::fact::DreamMode;
+use dream_ports::run::Fence;
+use dream_ports::space::{
+    AnswerOutcome, Forgotten, JobRecord, KeyHash, NewAnswer, NewJob, NewSpace, Round, SpacePatch, SpaceRecord, Tidied,
+};
+use dream_ports::{SpaceStore, StoreError};
+use sqlx::sqlite::SqliteRow;
+use uuid::Uuid;
+
+use crate::encode::{hex, spell_moment};
+use crate::error::ResultExt;
+use crate::records::{id, maybe_moment, moment, text, word};
+use crate::runs::now;
+use crate::{SqliteStore, sql};
+
+fn space_record(row: &SqliteRow) -> Result<SpaceRecord, StoreError> {
+    Ok(SpaceRecord {
+        id: NamespaceId(id(row, "id")?),
+        name: text(row, "name")?,
+        zone: text(row, "time_zone")?,
+        mode: word(row, "dream_mode")?,
+        created_at: moment(row, "created_at")?,
+        last_used_at: maybe_moment(row, "last_used_at")?,
+        last_dream_started_at: maybe_moment(row, "last_dream_started_at")?,
+    })
+}
+
+#[async_trait]
+impl SpaceStore for SqliteStore {
+    async fn create_space(&self, space: &NewSpace) -> Result<(), StoreError> {
+        const OPERATION: &str = "make the space";
+        let mut tx = self.write(OPERATION).await?;
+        let at = spell_moment(now(&mut tx).await?);
+        sqlx::query(sql!("spaces/insert"))
+            .bind(hex(space.id.0))
+            .bind(&space.name)
+            .bind(&space.zone)
+            .bind(space.mode.as_str())
+            .bind(&at)
+            .execute(&mut *tx)
+            .await
+            .doing(OPERATION)?;
+        sqlx::query(sql!("space_keys/insert"))
+            .bind(&space.key_hash[..])
+            .bind(hex(space.id.0))
+            .bind(&at)
+            .execute(&mut *tx)
+            .await
+            .doing(OPERATION)?;
+        tx.commit().await.doing(OPERATION)
+    }
+
+    async fn space(&self, id: NamespaceId) -> Result<SpaceRecord, StoreError> {
+        let row = sqlx::query(sql!("spaces/find"))
+            .bind(hex(id.0))
+            .fetch_optional(&self.reader)
+            .await
+            .doing("find the space")?;
+        space_record(&row.ok_or(StoreError::NoSpace { id: id.0 })?)
+    }
+
+    async fn spaces(&self, after: Option<NamespaceId>, limit: u32) -> Result<Vec<SpaceRecord>, StoreError> {
+        let rows = sqlx::query(sql!("spaces/list"))
+            .bind(after.map(|id| hex(id.0)).unwrap_or_default())
+            .bind(limit)
+            .fetch_all(&self.reader)
+            .await
+            .doing("list spaces")?;
+        rows.iter().map(space_record).collect()
+    }
+
+    async fn change_space(&self, id: NamespaceId, patch: &SpacePatch) -> Result<(), StoreError> {
+        let changed = sqlx::query(sql!("spaces/update"))
+            .bind(hex(id.0))
+            .bind(&patch.name)
+            .bind(&patch.zone)
+            .bind(patch.mode.map(DreamMode::as_str))
+            .execute(&self.writer)
+            .await
+            .doing("change the space")?;
+        if changed.rows_affected() == 0 { Err(StoreError::NoSpace { id: id.0 }) } else { Ok(()) }
+    }
+
+    async fn add_space_key(&self, id: NamespaceId, key_hash: &KeyHash) -> Result<(), StoreError> {
+        const OPERATION: &str = "give the space a key";
+        let mut tx = self.write(OPERATION).await?;
+        let at = spell_moment(now(&mut tx).await?);
+        sqlx::query(sql!("space_keys/insert"))
+            .bind(&key_hash[..])
+            .bind(hex(id.0))
+            .bind(at)
+            .execute(&mut *tx)
+            .await
+            .doing(OPERATION)?;
+        tx.commit().await.doing(OPERATION)
+    }
+
+    async fn space_of_key(&self, key_hash: &KeyHash) -> Result<Option<NamespaceId>, StoreError> {
+        let row = sqlx::query(sql!("space_keys/find"))
+            .bind(&key_hash[..])
+            .fetch_optional(&self.reader)
+            .await
+            .doing("look the key up")?;
+        row.map(|row| id(&row, "space_id").map(NamespaceId)).transpose()
+    }
+
+    async fn use_space(&self, id: NamespaceId) -> Result<(), StoreError> {
+        const OPERATION: &str = "note that the space is used";
+        let mut tx = self.write(OPERATION).await?;
+        let at = spell_moment(now(&mut tx).await?);
+        let used = sqlx::query(sql!("spaces/use")).bind(hex(id.0)).bind(at).execute(&mut *tx).await.doing(OPERATION)?;
+        if used.rows_affected() == 0 {
+            return Err(StoreError::NoSpace { id: id.0 });
+        }
+        tx.commit().await.doing(OPERATION)
+    }
+
+    async fn space_rows(
+        &self,
+        space: NamespaceId,
+        table: Table,
+        after: Option<Uuid>,
+        limit: u32,
+    ) -> Result<Vec<Row>, StoreError> {
+        self.page_of(space, table, after, limit).await
+    }
+
+    async fn space_row(&self, space: NamespaceId, key: RowKey) -> Result<Option<Row>, StoreError> {
+        self.row_of(space, key).await
+    }
+
+    async fn put_rows(&self, space: NamespaceId, rows: &[Row]) -> Result<(), StoreError> {
+        self.put_whole(space, rows).await
+    }
+
+    async fn change_row(
+        &self,
+        space: NamespaceId,
+        key: RowKey,
+        cells: &[(Column, Value)],
+    ) -> Result<Option<Row>, StoreError> {
+        self.change_cells(space, key, cells).await
+    }
+
+    async fn remove_rows(&self, space: NamespaceId, table: Table, ids: &[Uuid]) -> Result<u32, StoreError> {
+        self.remove_of(space, table, ids).await
+    }
+
+    async fn recall_facts(&self, space: NamespaceId, facts: &[Uuid]) -> Result<u32, StoreError> {
+        self.count_recalls(space, facts).await
+    }
+
+    async fn forget_fact(&self, space: NamespaceId, fact: Uuid) -> Result<Forgotten, StoreError> {
+        self.take_out(space, fact).await
+    }
+
+    async fn tidy(&self, fence: &Fence, step: &str, as_of: Moment) -> Result<Tidied, StoreError> {
+        self.tidy_once(fence, step, as_of).await
+    }
+
+    async fn append_round(&self, fence: &Fence, round: &Round<'_>) -> Result<(), StoreError> {
+        self.seal_behind(fence, round).await
+    }
+
+    async fn ask(&self, fence: &Fence, job: &NewJob<'_>) -> Result<(), StoreError> {
+        self.write_job(fence, job).await
+    }
+
+    async fn job(&self, run: RunId) -> Result<Option<JobRecord>, StoreError> {
+        self.find_job(run).await
+    }
+
+    async fn answer_job(&self, run: RunId, answer: &NewAnswer<'_>) -> Result<AnswerOutcome, StoreError> {
+        self.take_answer(run, answer).await
+    }
+
+    async fn purge_space_undo(&self, before: Moment) -> Result<u32, StoreError> {
+        let gone = sqlx::query(sql!("undo/purge"))
+            .bind(spell_moment(before))
+            .execute(&self.writer)
+            .await
+            .doing("purge undo records")?;
+        Ok(u32::try_from(gone.rows_affected()).unwrap_or(u32::MAX))
+    }
+}
