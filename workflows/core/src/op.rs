@@ -70,7 +70,8 @@ impl OpKind {
             | Self::Reabsorb
             | Self::DedupeEntities
             | Self::CentroidRecompute
-            | Self::SourceChunkIdsGc => Realm::Graph,
+            | Self::SourceChunkIdsGc
+            | Self::MirrorRepair => Realm::Graph,
             Self::SpaceExpire
             | Self::SpaceStaleScratch
             | Self::SpaceDedupeExact
