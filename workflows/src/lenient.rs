@@ -110,6 +110,7 @@ const FIELDS: &[&str] = &[
     "store",
     "trigger",
     "until",
+    "without_graph",
 ];
 
 /// Reads a value, or says what is wrong with it.
