@@ -100,22 +100,17 @@ fn dream_over_space(program: &Program, store: &str, space: &str, mut chance: Opt
     let file = program.path("answer.json");
     let submit = ["job", "submit", RUN, "--result", file.to_str().unwrap(), "--store", store];
     // The same command with the same id goes on with the run; 6: it waits for an answer.
-    let mut kills = match &mut chance {
-        Some(chance) => insist(program, chance, &run, &[6]),
-        None => {
-            program.run(&run).expect(6);
-            0
+    let mut end = |arguments: &[&str], code: i32| {
+        if let Some(chance) = &mut chance {
+            return insist(program, chance, arguments, &[code]);
         }
+        program.run(arguments).expect(code);
+        0
     };
+    let mut kills = end(&run, 6);
     let job = program.run(&["job", "next", "--space", space, "--store", store]).expect(0).json();
     std::fs::write(&file, spaces::answer(&job["job"])).unwrap();
-    kills += match &mut chance {
-        Some(chance) => insist(program, chance, &submit, &[0]),
-        None => {
-            program.run(&submit).expect(0);
-            0
-        }
-    };
+    kills += end(&submit, 0);
     kills
 }
 

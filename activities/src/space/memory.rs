@@ -22,7 +22,7 @@ pub use collections::{
     delete_value, journal, put_value, records, set_action, set_record, value, values,
 };
 pub use context::{CONTEXT_CHARACTERS_MAX, Context, LastDream, Profile, context};
-pub use facts::{FactFilter, FactPatch, NewFact, add_fact, facts, forget_fact, patch_fact, recall};
+pub use facts::{FactFilter, FactPatch, NewEnd, NewFact, add_fact, facts, forget_fact, patch_fact, recall};
 pub use spaces::{Created, add_key, change_space, create_space, space_of_key};
 
 /// Most rows that one answer lists.

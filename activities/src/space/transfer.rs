@@ -33,15 +33,14 @@ fn line(row: &Row) -> Json {
     fields.insert("id".to_owned(), json!(row.id));
     for column in row.table.columns() {
         let value = match row.get(*column) {
-            Value::Null => continue,
             Value::Bool(truth) => json!(truth),
             Value::Int(number) => json!(number),
             Value::Time(moment) => json!(moment),
             Value::Id(id) => json!(id),
             Value::Json(text) => serde_json::from_str(text).unwrap_or_else(|_| json!(text)),
             Value::Text(text) => json!(text),
-            // No table of a space has cells of the other kinds.
-            Value::Float(_) | Value::Ids(_) | Value::Vector(_) => continue,
+            // No table of a space has cells of the kinds behind null.
+            Value::Null | Value::Float(_) | Value::Ids(_) | Value::Vector(_) => continue,
         };
         fields.insert(column.to_string(), value);
     }

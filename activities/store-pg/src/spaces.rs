@@ -4,6 +4,7 @@ use async_trait::async_trait;
 use dream_core::change::{Column, Row, RowKey, Table, Value};
 use dream_core::clock::Moment;
 use dream_core::id::{NamespaceId, RunId};
+use dream_core::realm::space::fact::DreamMode;
 use dream_ports::run::Fence;
 use dream_ports::space::{
     AnswerOutcome, Forgotten, JobRecord, KeyHash, NewAnswer, NewJob, NewSpace, Round, SpacePatch, SpaceRecord, Tidied,
@@ -83,7 +84,7 @@ impl SpaceStore for PgStore {
             .bind(id.0)
             .bind(&patch.name)
             .bind(&patch.zone)
-            .bind(patch.mode.map(|mode| mode.as_str()))
+            .bind(patch.mode.map(DreamMode::as_str))
             .execute(&mut *tx)
             .await
             .doing(OPERATION)?;

@@ -21,14 +21,6 @@ fn may_change(kind: OpKind, table: Table, column: Option<Column>) -> bool {
         (OpKind::CentroidRecompute, Table::Entities) => {
             matches!(column, Some(C::Embedding | C::EmbeddingModel | C::UpdatedAt))
         }
-        (
-            OpKind::SchemaDriftReport
-            | OpKind::OrphanReport
-            | OpKind::SourceChunkIdsAudit
-            | OpKind::SourceChunkIdsGc
-            | OpKind::CentroidRecompute,
-            _,
-        ) => false,
         (OpKind::Reabsorb | OpKind::DedupeEntities, Table::Entities) => matches!(
             column,
             Some(
@@ -62,16 +54,17 @@ fn may_change(kind: OpKind, table: Table, column: Option<Column>) -> bool {
         (OpKind::Reabsorb | OpKind::DedupeEntities, Table::TemporalEdges) => {
             matches!(column, Some(C::SourceEntityId | C::TargetEntityId | C::IsValid))
         }
-        (OpKind::Reabsorb | OpKind::DedupeEntities, Table::Aliases) => true,
         (OpKind::SpacePromote, Table::Facts) => matches!(column, Some(C::Tier | C::UpdatedAt)),
         // A fact is taken away whole, so every column of it; which facts, `realm::space::effect` asks of the locked rows.
-        (
+        (OpKind::Reabsorb | OpKind::DedupeEntities, Table::Aliases)
+        | (
             OpKind::SpaceExpire | OpKind::SpaceStaleScratch | OpKind::SpaceDedupeExact | OpKind::SpaceMerge,
             Table::Facts,
         )
         | (OpKind::SpaceDigest, Table::Journal)
         | (OpKind::SpaceProfile, Table::Profiles)
         | (OpKind::SpaceProposal | OpKind::SpaceContradiction, Table::Records) => true,
+        // Audits only look; and what is not named here is nobody's to change.
         (_, _) => false,
     }
 }

@@ -155,10 +155,8 @@ pub fn verbs(intent: &Intent, numbers: &EffectNumbers, changes: &[RowChange]) ->
 
 /// What the graph must know of an op that was taken back, if that changed anything.
 pub fn verbs_of_undo(intent: &Intent, is_changed: bool, overwrite: bool) -> Vec<Verb> {
-    let is_mirrored = match intent {
-        Intent::MergeEntities { .. } | Intent::Reabsorb { .. } | Intent::DropReferences { .. } => true,
-        _ => false,
-    };
+    let is_mirrored =
+        matches!(intent, Intent::MergeEntities { .. } | Intent::Reabsorb { .. } | Intent::DropReferences { .. });
     if is_mirrored && is_changed { vec![Verb::TakeBack { overwrite }] } else { Vec::new() }
 }
 

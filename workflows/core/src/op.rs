@@ -89,12 +89,11 @@ impl OpKind {
     /// Where this kind stands among the ops on one row: reabsorb, merge, centroid, gc.
     pub const fn stage(self) -> u8 {
         match self {
-            Self::SchemaDriftReport | Self::OrphanReport | Self::SourceChunkIdsAudit => 0,
             Self::Reabsorb => 1,
             Self::DedupeEntities => 2,
             Self::CentroidRecompute => 3,
             Self::SourceChunkIdsGc => 4,
-            // The rounds of a space are sealed in the order in which they were drafted.
+            // Audits come first. The rounds of a space are sealed in the order in which they were drafted.
             _ => 0,
         }
     }
@@ -103,10 +102,9 @@ impl OpKind {
     pub const fn report_phase(self) -> &'static str {
         match self {
             Self::SchemaDriftReport | Self::OrphanReport | Self::SourceChunkIdsAudit => "audit",
-            Self::Reabsorb | Self::DedupeEntities => "plan",
             Self::CentroidRecompute => "mutation_plan",
             Self::SourceChunkIdsGc => "mutation",
-            // Khora has no such op.
+            // Those of a space too, of which Khora has none.
             _ => "plan",
         }
     }
@@ -329,6 +327,7 @@ impl Op {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::change::RowKey;
     use crate::realm::graph::evidence::DropEvidence;
 
     fn draft(chunks: &[u128]) -> Draft {

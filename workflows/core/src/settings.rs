@@ -265,11 +265,10 @@ impl Settings {
     /// Whether the switch of an op is on. Audits have none: they only look.
     pub const fn is_on(&self, kind: OpKind) -> bool {
         match kind {
-            OpKind::SchemaDriftReport | OpKind::OrphanReport | OpKind::SourceChunkIdsAudit => true,
             OpKind::Reabsorb | OpKind::DedupeEntities => self.dedupe_entities_enabled,
             OpKind::CentroidRecompute => self.centroid_recompute_enabled,
             OpKind::SourceChunkIdsGc => self.source_chunk_ids_gc_enabled,
-            // A space has one switch, its own mode.
+            // Audits only look; and a space has one switch, its own mode.
             _ => true,
         }
     }

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use super::super::rows;
-use super::{NAME_CHARACTERS_MAX, changed, line, page_of, time, used};
+use super::{NAME_CHARACTERS_MAX, changed, line, page_of, used};
 use crate::failure::ResultExt;
 
 /// Facts that a recall answers at most.
@@ -46,7 +46,7 @@ pub struct NewFact {
 }
 
 /// What is to change of a fact. What is none stays.
-#[derive(Clone, Default, Serialize, Deserialize)]
+#[derive(Clone, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct FactPatch {
     /// Whom or what it is about.
@@ -58,22 +58,25 @@ pub struct FactPatch {
     /// Whether it is fastened.
     pub pinned: Option<bool>,
     /// When it stops being true; null takes the end away.
-    #[serde(with = "serde_with_null")]
-    pub expires_at: Option<Option<Moment>>,
+    pub expires_at: NewEnd,
 }
 
-/// Told apart: a field that is not there, and one that is null.
-mod serde_with_null {
-    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+/// What is to become of the end of a fact.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(from = "Option<Moment>")]
+pub enum NewEnd {
+    /// It stays as it is.
+    #[default]
+    AsItIs,
+    /// The fact is true for good.
+    Never,
+    /// It stops being true then.
+    At(Moment),
+}
 
-    pub(super) fn serialize<T: Serialize, S: Serializer>(value: &Option<Option<T>>, to: S) -> Result<S::Ok, S::Error> {
-        value.as_ref().map_or(&None, |value| value).serialize(to)
-    }
-
-    pub(super) fn deserialize<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
-        from: D,
-    ) -> Result<Option<Option<T>>, D::Error> {
-        Option::<T>::deserialize(from).map(Some)
+impl From<Option<Moment>> for NewEnd {
+    fn from(moment: Option<Moment>) -> Self {
+        moment.map_or(Self::Never, Self::At)
     }
 }
 
@@ -143,7 +146,11 @@ pub async fn patch_fact(store: &dyn Store, space: NamespaceId, id: Uuid, patch: 
     }
     cells.extend(patch.tier.map(|tier| (Column::Tier, Value::Text(tier.as_str().to_owned()))));
     cells.extend(patch.pinned.map(|pinned| (Column::Pinned, Value::Bool(pinned))));
-    cells.extend(patch.expires_at.map(|expires_at| (Column::ExpiresAt, time(expires_at))));
+    match patch.expires_at {
+        NewEnd::AsItIs => {}
+        NewEnd::Never => cells.push((Column::ExpiresAt, Value::Null)),
+        NewEnd::At(moment) => cells.push((Column::ExpiresAt, Value::Time(moment))),
+    }
     let now = used(store, space).await?;
     cells.push((Column::UpdatedAt, Value::Time(now)));
     let row = changed(store, space, fact_key(id), &cells).await?;

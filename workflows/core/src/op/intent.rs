@@ -106,11 +106,10 @@ impl Intent {
     /// The rows whose ops must be decided together are named by one id: the survivor's, or the row's own.
     pub fn cluster(&self) -> Uuid {
         match self {
-            Self::MergeEntities { keep, .. } | Self::Reabsorb { keep, .. } => *keep,
+            Self::MergeEntities { keep, .. } | Self::Reabsorb { keep, .. } | Self::MergeFacts { keep, .. } => *keep,
             Self::Centroid { entity, .. } => *entity,
             Self::DropReferences { row, .. } => row.id,
             Self::RemoveFact { fact } | Self::MoveFact { fact, .. } => *fact,
-            Self::MergeFacts { keep, .. } => *keep,
             Self::WriteDigest { entry, .. } => *entry,
             Self::WriteProfile { space, .. } => *space,
             Self::WriteRecord { record, .. } => *record,

@@ -130,7 +130,6 @@ impl OpFacts {
             Intent::Reabsorb { keep, absorbed } => vec![*keep, *absorbed],
             Intent::Centroid { entity, .. } => vec![*entity],
             Intent::DropReferences { row, .. } if row.table == Table::Entities => vec![row.id],
-            Intent::DropReferences { .. } => Vec::new(),
             Intent::Observe { rows } => rows.clone(),
             _ => Vec::new(),
         };

@@ -1,11 +1,12 @@
 //! The answer of a model: its shape, its schema, and the reading of it.
 //!
-//! What is read is what the schema says, field by field. A field that the schema does not have is refused rather than passed
-//! over, because a misspelled one would be work that vanishes; a field that is missing or null is work not suggested. Around
-//! the JSON there may be white space, a byte order mark and one fence of three backticks, as models put it.
+//! What is read is what the schema says, field by field. A field that the schema does not have is refused rather than
+//! passed over, because a misspelled one would be work that vanishes; a field that is missing or null is work not
+//! suggested. Around the JSON there may be white space, a byte order mark and one fence of three backticks, as models
+//! put it.
 //!
-//! **Invariant:** an answer that cannot be read says where it broke by line, column and path, and repeats nothing of itself.
-//! The types have no `Debug` but in tests: what a model says about a memory is memory text.
+//! **Invariant:** an answer that cannot be read says where it broke by line, column and path, and repeats nothing of
+//! itself. The types have no `Debug` but in tests: what a model says about a memory is memory text.
 
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -44,7 +45,7 @@ pub struct Answer {
     #[serde(deserialize_with = "list")]
     #[schemars(with = "Option<Vec<Proposal>>")]
     pub proposals: Vec<Proposal>,
-    /// A short profile of the owner, at most 1,500 characters, built from the facts and from nothing else; null for none.
+    /// A short profile of the owner, at most 1,500 characters, built from the facts alone; null for none.
     pub profile: Option<String>,
 }
 
@@ -129,6 +130,13 @@ pub fn parse(bytes: &[u8], bytes_max: usize) -> Result<Answer, BrokenAnswer> {
     let text = std::str::from_utf8(bytes).map_err(|error| BrokenAnswer::not_text(bytes, error.valid_up_to()))?;
     let (inner, lines_before) = unfenced(text);
     let mut deserializer = serde_json::Deserializer::from_str(inner);
+    // A list would be read as the fields in their order.
+    if !inner.trim_start().starts_with('{') {
+        let list: Result<serde_json::Map<String, serde_json::Value>, _> =
+            serde_path_to_error::deserialize(&mut deserializer);
+        list.map_err(|error| BrokenAnswer::new(error.inner(), error.path(), lines_before))?;
+        return Ok(Answer::default());
+    }
     let answer = serde_path_to_error::deserialize(&mut deserializer)
         .map_err(|error| BrokenAnswer::new(error.inner(), error.path(), lines_before))?;
     let nowhere = |error: serde_json::Error| BrokenAnswer::after(&error, lines_before);

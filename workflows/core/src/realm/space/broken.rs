@@ -1,7 +1,7 @@
 //! Why an answer cannot be read, and where it broke.
 //!
-//! **Invariant:** nothing of the answer is repeated: the parser's own messages quote it, so of them only the kind is kept, and
-//! of a path only the names that the schema has.
+//! **Invariant:** nothing of the answer is repeated: the parser's own messages quote it, so of them only the kind is
+//! kept, and of a path only the names that the schema has.
 
 use std::fmt;
 

@@ -1,7 +1,7 @@
 //! What is admitted of an answer: changes that name facts by id and texts by their place in the answer.
 //!
-//! **Invariant:** a change holds no text. Each says what it relies on ([`Change::premises`]), and is left alone when that no
-//! longer holds of the locked rows ([`Change::still_holds`]).
+//! **Invariant:** a change holds no text. Each says what it relies on ([`Change::premises`]), and is left alone when
+//! that no longer holds of the locked rows ([`Change::still_holds`]).
 
 use serde::{Deserialize, Serialize};
 
@@ -114,8 +114,8 @@ impl Change {
         }
     }
 
-    /// Whether every fact it relies on is what it was, or what the run has made of it. If not, it is left alone, and listed by
-    /// what happened to the first such fact.
+    /// Whether every fact it relies on is what it was, or what the run has made of it. If not, it is left alone, and
+    /// listed by what happened to the first such fact.
     pub fn still_holds(&self, current: &[Fact], key: &TextKey) -> Result<(), Listed> {
         for premise in self.premises() {
             let fact = current.iter().find(|fact| fact.id == premise.fact);

@@ -1,11 +1,12 @@
 //! When a space dreams by itself.
 //!
-//! A space is due when somebody answers for it (its mode is not off), it was used lately, its clock shows 02:00 to 05:59, no
-//! dream of it started in this local night, and none started within the last 20 hours of elapsed time. Asked every hour, that
-//! is one dream a night; a worker that was down dreams in what is left of the night, and a night that is over stays over.
+//! A space is due when somebody answers for it (its mode is not off), it was used lately, its clock shows 02:00 to
+//! 05:59, no dream of it started in this local night, and none started within the last 20 hours of elapsed time. Asked
+//! every hour, that is one dream a night; a worker that was down dreams in what is left of the night, and a night that
+//! is over stays over.
 //!
-//! **Invariant:** where a dream starts, all of that holds: the spread over the hour ends with the window, and the dream asks
-//! [`may_start`] again when its time has come. Nothing is remembered but the start of the last dream.
+//! **Invariant:** where a dream starts, all of that holds: the spread over the hour ends with the window, and the dream
+//! asks [`may_start`] again when its time has come. Nothing is remembered but the start of the last dream.
 
 use std::fmt;
 
@@ -20,8 +21,8 @@ use crate::digest::Digester;
 /// Days within which a space must have been used.
 pub const USED_DAYS_MAX: i64 = 7;
 
-/// Hours of elapsed time from the start of one dream to the start of the next. Less than a day, so that a dream that started
-/// late is no reason to leave out the next night; more than a window, so that no night has two.
+/// Hours of elapsed time from the start of one dream to the start of the next. Less than a day, so that a dream that
+/// started late is no reason to leave out the next night; more than a window, so that no night has two.
 pub const HOURS_BETWEEN_MIN: i64 = 20;
 
 /// Seconds over which starts are spread: the time from one check to the next.

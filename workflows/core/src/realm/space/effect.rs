@@ -80,10 +80,7 @@ pub fn changed(rows: &Rows, key: &TextKey, fact: Uuid, state: Fingerprint) -> Op
 /// Why a fact is no longer what a model was told; none if it is.
 pub fn changed_since_told(rows: &Rows, key: &TextKey, told: &ticket::Premise) -> Option<Reason> {
     let fact = rows.get(fact_key(told.fact)).map(row::fact);
-    let fact = match fact.transpose() {
-        Ok(fact) => fact,
-        Err(_) => return Some(Reason::FactChanged),
-    };
+    let Ok(fact) = fact.transpose() else { return Some(Reason::FactChanged) };
     Some(match told.check(fact.as_ref(), key).err()? {
         Rule::ForgottenSince => Reason::FactGone,
         Rule::PinnedSince => Reason::FactPinned,

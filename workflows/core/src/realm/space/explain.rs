@@ -1,7 +1,8 @@
 //! Why a space did, or did not, dream last night.
 //!
-//! Last night is the last one whose window has opened. What is known of it now may be less than what was known then: a space
-//! that was used since may or may not have been used in the week before, and then it is said that this is not known.
+//! Last night is the last one whose window has opened. What is known of it now may be less than what was known then: a
+//! space that was used since may or may not have been used in the week before, and then it is said that this is not
+//! known.
 //!
 //! **Invariant:** "nobody started it" is only said when every rule of [`super::due`] let it dream.
 

@@ -1,7 +1,7 @@
 //! What a space holds, as far as a dream looks at it: facts, journal entries and the space's own settings.
 //!
-//! **Invariant:** what is memory text is never in a `Debug`, so that a fact in an error, a log or a failed assertion shows
-//! its id and its marks only. A new field says there whether it is text.
+//! **Invariant:** what is memory text is never in a `Debug`, so that a fact in an error, a log or a failed assertion
+//! shows its id and its marks only. A new field says there whether it is text.
 
 use std::fmt;
 

@@ -3,8 +3,8 @@
 //! Facts past their time go; scratch notes that nobody recalled, that are old and that the user did not state go; exact
 //! duplicates become one. Actions and key-values that expired are no facts and are not looked at here.
 //!
-//! **Invariant:** of a pinned fact nothing changes but its recall count when it absorbs a duplicate, and a fact that the user
-//! stated is absorbed only by a pinned or user-stated one. Each chore can be asked again of the locked rows
+//! **Invariant:** of a pinned fact nothing changes but its recall count when it absorbs a duplicate, and a fact that
+//! the user stated is absorbed only by a pinned or user-stated one. Each chore can be asked again of the locked rows
 //! ([`Chore::still_holds`]), so that what was edited in between is left alone. Rows may come in any order.
 
 use std::cmp::Reverse;
@@ -54,7 +54,8 @@ impl Chore {
         }
     }
 
-    /// Whether it would be drafted again from the facts it names as they are now. `as_of` is the moment it was drafted for.
+    /// Whether it would be drafted again from the facts it names as they are now. `as_of` is the moment it was drafted
+    /// for.
     pub fn still_holds(&self, current: &[Fact], as_of: Moment) -> bool {
         chores(current, as_of) == std::slice::from_ref(self)
     }
@@ -113,8 +114,8 @@ pub struct Kept {
     pub expires_at: Option<Moment>,
 }
 
-/// What `keep` becomes when it absorbs copies of itself. The same words noted twice, once for a week and once for good, are
-/// meant for good: otherwise which copy is older would decide how long they last.
+/// What `keep` becomes when it absorbs copies of itself. The same words noted twice, once for a week and once for good,
+/// are meant for good: otherwise which copy is older would decide how long they last.
 pub fn absorb(keep: &Fact, removed: &[&Fact]) -> Kept {
     let recall_count = removed.iter().fold(keep.recall_count, |sum, fact| sum.saturating_add(fact.recall_count));
     let all = || std::iter::once(keep).chain(removed.iter().copied());

@@ -1,11 +1,11 @@
 //! The judging of an answer: each item under every rule, in the order in which changes are made.
 //!
-//! Merges come first, then promotions, the digest, the profile, proposals, contradictions; within each, the answer's order. An
-//! item is done whole or not at all, but a fact that may not be touched is left out of it where the rest still makes sense.
-//! What does not fit the run's limit is skipped whole, and later smaller items are still tried.
+//! Merges come first, then promotions, the digest, the profile, proposals, contradictions; within each, the answer's
+//! order. An item is done whole or not at all, but a fact that may not be touched is left out of it where the rest
+//! still makes sense. What does not fit the run's limit is skipped whole, and later smaller items are still tried.
 //!
-//! **Invariant:** the same answer, ticket and facts are judged the same, in whatever order rows come. No text leaves this
-//! module. A new rule is asked in the function of its section.
+//! **Invariant:** the same answer, ticket and facts are judged the same, in whatever order rows come. No text leaves
+//! this module. A new rule is asked in the function of its section.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -190,7 +190,8 @@ impl<'a> Judge<'a> {
         let removed: Vec<&Fact> = remove.iter().filter_map(|premise| self.facts.get(&premise.fact).copied()).collect();
         let own_text = wording.map(|wording| text_fingerprint(self.world.key, &kept.subject, wording));
         let change = Change::Merge { item, keep, remove, reworded: own_text.is_some() };
-        // Asked last, and of what there is room for: it reads every word, and an answer may name each fact a thousand times.
+        // Asked last, and of what there is room for: it reads every word, and an answer may name each fact a thousand
+        // times.
         let fits = change.cost() <= self.room;
         if let Some(rule) = fits.then(|| wording::lost(kept, &removed, wording)).flatten() {
             let facts: Vec<Premise> = change.premises().into_iter().cloned().collect();
@@ -343,7 +344,8 @@ fn ids(premises: &[Premise]) -> Vec<Uuid> {
     premises.iter().map(|premise| premise.fact).collect()
 }
 
-/// Why a text of a model is not stored. Control characters are none of a sentence, and PostgreSQL has no place for a NUL.
+/// Why a text of a model is not stored. Control characters are none of a sentence, and PostgreSQL has no place for a
+/// NUL.
 fn refuses_text(text: &str, characters_max: usize) -> Option<Rule> {
     if !text.chars().any(char::is_alphanumeric) {
         return Some(Rule::EmptyText);

@@ -8,8 +8,8 @@ pub const PROFILE_CHARACTERS_MAX: usize = 1_500;
 /// Most characters that a cut gives up to end on a whole word. A longer word is no word, and is cut through.
 const WORD_CHARACTERS_MAX: usize = 80;
 
-/// The profile without spaces around it, and whether it was cut. The cut is between two words, or where there is none near,
-/// between two characters as a reader sees them.
+/// The profile without spaces around it, and whether it was cut. The cut is between two words, or where there is none
+/// near, between two characters as a reader sees them.
 pub fn cut(text: &str) -> (&str, bool) {
     let text = text.trim();
     let Some((limit, _)) = text.char_indices().nth(PROFILE_CHARACTERS_MAX) else { return (text, false) };

@@ -1,7 +1,8 @@
 //! The rules that no model can override, by name, and what a report lists by them.
 //!
-//! **Invariant:** a line names the item of the answer, the rule and facts by id. It repeats nothing of what the model or the
-//! memory said. A new rule says in [`Rule::outcome`] what becomes of what it is applied to, and in [`Rule::sentence`] why.
+//! **Invariant:** a line names the item of the answer, the rule and facts by id. It repeats nothing of what the model
+//! or the memory said. A new rule says in [`Rule::outcome`] what becomes of what it is applied to, and in
+//! [`Rule::sentence`] why.
 
 use std::fmt;
 

@@ -1,12 +1,12 @@
 //! When two texts are the same text: the key by which exact duplicates are found.
 //!
-//! The rule, in the order of its steps: canonical composition (NFC, so that `é` is one thing however it was typed), lower
-//! case letter by letter (the final sigma counts as a sigma), canonical composition again, every run of `White_Space`
-//! becomes one space, none is left at the ends.
+//! The rule, in the order of its steps: canonical composition (NFC, so that `é` is one thing however it was typed),
+//! lower case letter by letter (the final sigma counts as a sigma), canonical composition again, every run of
+//! `White_Space` becomes one space, none is left at the ends.
 //!
-//! Nothing else is folded, because a duplicate is deleted: `10²` is not `102` (no compatibility forms), `Maße` is not `Masse`
-//! (no full case folding), `therapist` is not `the rapist` (spacing may differ in width, not in place), `resume` is not
-//! `résumé`, and punctuation counts. What this leaves apart, a model may still suggest to merge.
+//! Nothing else is folded, because a duplicate is deleted: `10²` is not `102` (no compatibility forms), `Maße` is not
+//! `Masse` (no full case folding), `therapist` is not `the rapist` (spacing may differ in width, not in place),
+//! `resume` is not `résumé`, and punctuation counts. What this leaves apart, a model may still suggest to merge.
 //!
 //! **Invariant:** the key of a key is itself.
 

@@ -1,7 +1,7 @@
 //! What is remembered of a job while its answer is awaited: which facts it named, by which short ids, and as they were.
 //!
-//! **Invariant:** a ticket holds no memory text. A fact is told from what it was by keyed digests, and what a fact does all
-//! day (being recalled) is no change.
+//! **Invariant:** a ticket holds no memory text. A fact is told from what it was by keyed digests, and what a fact does
+//! all day (being recalled) is no change.
 
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
@@ -60,8 +60,8 @@ impl Premise {
         self.pinned || matches!(self.origin, Origin::User)
     }
 
-    /// Whether the fact is what it was, or what the run itself has made of it. It is asked when an answer is judged, and again
-    /// of the locked row.
+    /// Whether the fact is what it was, or what the run itself has made of it. It is asked when an answer is judged,
+    /// and again of the locked row.
     pub fn check(&self, current: Option<&Fact>, key: &TextKey) -> Result<(), Rule> {
         let fact = current.filter(|fact| fact.id == self.fact).ok_or(Rule::ForgottenSince)?;
         if fact.pinned && !self.pinned {

@@ -1,8 +1,9 @@
 //! Whether what remains of a merge still says what the merged facts said.
 //!
-//! What remains is the wording that the model gave, or the text of the fact that is kept. It must have every number, date,
-//! path and name of every fact of the merge, and every negation; and where one of them negates and another does not, they are
-//! no near-duplicates at all. A merge that fails is not refused but becomes a proposal, for a person to look at.
+//! What remains is the wording that the model gave, or the text of the fact that is kept. It must have every number,
+//! date, path and name of every fact of the merge, and every negation; and where one of them negates and another does
+//! not, they are no near-duplicates at all. A merge that fails is not refused but becomes a proposal, for a person to
+//! look at.
 //!
 //! **Invariant:** this never admits what it cannot read: a detail that is spelled in another way is a detail lost.
 
@@ -56,7 +57,8 @@ fn lost_date_or_path(parts: &[Details], remains: &Details) -> Option<Rule> {
     parts.iter().any(|part| !part.paths.is_subset(&remains.paths)).then_some(Rule::LosesPath)
 }
 
-/// A word that is a name in one of the texts, or in a subject, is a name in all of them, however carelessly it is written.
+/// A word that is a name in one of the texts, or in a subject, is a name in all of them, however carelessly it is
+/// written.
 fn lost_name(parts: &[Details], keep: &Fact, removed: &[&Fact], remains: &Details, subject: &Details) -> Option<Rule> {
     let subjects = std::iter::once(keep).chain(removed.iter().copied()).map(|fact| details(&fact.subject).names);
     let names: BTreeSet<String> =

@@ -1,10 +1,12 @@
 //! Time zones of the IANA database that is compiled in, and the hours of the night in them.
 //!
-//! A zone is cut into stretches of one offset each, and the hours from 02:00 to 05:59 are intersected with them. So a night
-//! is right through daylight changes, in zones that are off by minutes, where the clock leaves the hours and comes back to
-//! them (two windows of one night), and where a day is left out (a night without a window) or is had twice.
+//! A zone is cut into stretches of one offset each, and the hours from 02:00 to 05:59 are intersected with them. So a
+//! night is right through daylight changes, in zones that are off by minutes, where the clock leaves the hours and
+//! comes back to them (two windows of one night), and where a day is left out (a night without a window) or is had
+//! twice.
 //!
-//! **Invariant:** the machine's own zone files are never read: the same moment is in the same night wherever it is asked.
+//! **Invariant:** the machine's own zone files are never read: the same moment is in the same night wherever it is
+//! asked.
 
 use jiff::Timestamp;
 use jiff::civil::date;
@@ -22,8 +24,8 @@ const CLOSES_SECOND: i64 = 6 * 3_600;
 
 const SECONDS_PER_DAY: i64 = 86_400;
 
-/// Seconds around a span that are looked at with it, so that a window is seen whole. A window that the clock is set within
-/// lasts some hours; a day is more than any.
+/// Seconds around a span that are looked at with it, so that a window is seen whole. A window that the clock is set
+/// within lasts some hours; a day is more than any.
 const MARGIN_SECONDS: i64 = SECONDS_PER_DAY;
 
 /// Entries of the database that say that a zone is not known.
@@ -38,8 +40,8 @@ pub struct UnknownZone;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Zone(TimeZone);
 
-/// A stretch of elapsed time in which the clock shows 02:00 to 05:59 of one day. A night has one, and where the clock leaves
-/// the hours and comes back, two.
+/// A stretch of elapsed time in which the clock shows 02:00 to 05:59 of one day. A night has one, and where the clock
+/// leaves the hours and comes back, two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Window {
     /// The local day.

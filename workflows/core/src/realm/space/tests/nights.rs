@@ -1,6 +1,7 @@
 //! The check of due spaces over every zone of the database, for two years of hourly ticks.
 //!
-//! The nights that a zone has are found here in another way than the check finds them: by reading the clock at every tick.
+//! The nights that a zone has are found here in another way than the check finds them: by reading the clock at every
+//! tick.
 
 use std::collections::BTreeMap;
 
@@ -47,7 +48,8 @@ struct Dream {
 /// Nights of a zone: at how many ticks the worker could have started a dream in each.
 type Nights = BTreeMap<Day, u32>;
 
-/// What a worker does that asks at every tick, starts what is due when its time comes, asking again, and is down at times.
+/// What a worker does that asks at every tick, starts what is due when its time comes, asking again, and is down at
+/// times.
 fn live(zone: &Zone, from: Moment, outage: Outage) -> (Vec<Dream>, Nights) {
     let mut space = space(zone.name(), from);
     let (mut dreams, mut nights, mut waiting) = (Vec::<Dream>::new(), Nights::new(), None::<Moment>);
@@ -57,7 +59,8 @@ fn live(zone: &Zone, from: Moment, outage: Outage) -> (Vec<Dream>, Nights) {
             continue;
         }
         space.last_used_at = Some(now);
-        // What came due while the worker was up started on time; what came due in an outage starts now, if it still may.
+        // What came due while the worker was up started on time; what came due in an outage starts now, if it still
+        // may.
         if let Some(start_at) = waiting.take() {
             let at = if outage.is_down(from, start_at) { now } else { start_at };
             start(&mut space, at, &mut dreams);

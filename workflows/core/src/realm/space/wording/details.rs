@@ -1,10 +1,10 @@
 //! The details of a text that must not be lost: its numbers, dates, paths, names and negations.
 //!
-//! In scripts without capitals a name cannot be told from another word, so that there every word counts as a name, and where
-//! words are not spaced, every Han and Katakana character.
+//! In scripts without capitals a name cannot be told from another word, so that there every word counts as a name, and
+//! where words are not spaced, every Han and Katakana character.
 //!
-//! **Invariant:** when in doubt a word is a detail. The price of that is a merge that a person is asked about; the price of
-//! the contrary is a memory.
+//! **Invariant:** when in doubt a word is a detail. The price of that is a merge that a person is asked about; the
+//! price of the contrary is a memory.
 
 use std::collections::{BTreeMap, BTreeSet};
 

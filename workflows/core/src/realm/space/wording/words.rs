@@ -1,8 +1,8 @@
 //! The words that a wording is judged by: negations, numbers written out, dates without digits, and words that begin a
 //! sentence with a capital without being a name.
 //!
-//! **Invariant:** every list is in lower case and sorted, so that it can be searched; a test says so. A language is added to
-//! [`NEGATIONS`]; what is missing there is seen as an ordinary word, and then nobody notices when it is lost.
+//! **Invariant:** every list is in lower case and sorted, so that it can be searched; a test says so. A language is
+//! added to [`NEGATIONS`]; what is missing there is seen as an ordinary word, and then nobody notices when it is lost.
 
 /// Whether a word, in lower case, is on a list.
 pub(super) fn is_in(list: &[&str], word: &str) -> bool {
@@ -210,7 +210,8 @@ pub(super) const NUMBERS: &[(&str, &str)] = &[
     ("zwei", "2"),
 ];
 
-/// Dates that are written without digits and, by the careless, without a capital. "may" and "march" are other words too.
+/// Dates that are written without digits and, by the careless, without a capital. "may" and "march" are other words
+/// too.
 pub(super) const DATES: &[&str] = &[
     "april",
     "august",
@@ -256,7 +257,8 @@ pub(super) const DATES: &[&str] = &[
     "yesterday",
 ];
 
-/// Words that begin a sentence about somebody. A word that is on no list and begins a sentence with a capital is a name.
+/// Words that begin a sentence about somebody. A word that is on no list and begins a sentence with a capital is a
+/// name.
 pub(super) const OPENERS: &[&str] = &[
     "a",
     "about",
