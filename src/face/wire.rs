@@ -7,7 +7,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use dream_activities::space::memory::{self, Context};
+use dream_activities::space::memory::{self, Context, NewEnd};
 use dream_core::clock::Moment;
 use dream_core::realm::space::day::Day;
 use dream_core::realm::space::fact::{DreamMode, Fact, JournalEntry, JournalKind, Origin, Tier};
@@ -194,14 +194,9 @@ pub(crate) struct PatchFact {
     #[serde(default)]
     pinned: Option<bool>,
     /// When it stops being true; null takes the end away.
-    #[serde(default, deserialize_with = "told")]
+    #[serde(default)]
     #[schemars(with = "Option<DateTime>")]
-    expires_at: Option<Option<Moment>>,
-}
-
-/// Told apart: a field that is not there, and one that is null.
-fn told<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Option<Option<Moment>>, D::Error> {
-    Option::<Moment>::deserialize(from).map(Some)
+    expires_at: NewEnd,
 }
 
 impl From<PatchFact> for memory::FactPatch {
