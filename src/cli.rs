@@ -12,6 +12,7 @@ mod hint;
 mod history;
 mod import;
 mod job;
+mod mcp;
 mod migrate;
 mod mirror;
 mod names;
@@ -19,6 +20,7 @@ mod plan;
 mod report;
 mod review;
 mod run;
+mod serve;
 mod show;
 mod skips;
 mod spaces;
@@ -102,6 +104,10 @@ enum Command {
     Job(job::Job),
     /// Starts the dreams over spaces that are due.
     Due(job::Due),
+    /// Serves the spaces of a store to agents, over HTTP.
+    Serve(serve::Serve),
+    /// Gives an agent a space's memory and dreams as MCP tools, over the standard input and output.
+    Mcp(mcp::Mcp),
     /// Creates the tables of Dream Worker in a store.
     Migrate(migrate::Migrate),
     /// Imports memories from a file.
@@ -159,6 +165,8 @@ pub(crate) async fn dispatch(cli: Cli) -> Result<Exit, Fault> {
         Command::Facts(command) => Box::pin(command.run(&config)).await,
         Command::Job(command) => Box::pin(command.run(&config)).await,
         Command::Due(command) => Box::pin(command.run(&config)).await,
+        Command::Serve(command) => exporting(&config.otlp, Box::pin(command.run(&config))).await,
+        Command::Mcp(command) => command.run(&config).await,
         Command::Migrate(command) => command.run(&config).await,
         Command::Import(command) => Box::pin(command.run(&config)).await,
         Command::Export(command) => Box::pin(command.run(&config)).await,

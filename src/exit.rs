@@ -67,6 +67,11 @@ impl Fault {
     pub(crate) const fn code(&self) -> Code {
         self.0.code
     }
+
+    /// What failed, for a face that tells it in its own words.
+    pub(crate) fn into_failure(self) -> Failure {
+        self.0
+    }
 }
 
 impl std::fmt::Display for Fault {

@@ -17,6 +17,7 @@ use dream_workflows::contract::{
 };
 use dream_workflows::steps::{Progress, StepError, Steps, WaitFor};
 use dream_workflows::story::story;
+use tokio::task::JoinSet;
 
 use crate::signals::told_to_stop;
 use crate::term;
@@ -32,7 +33,7 @@ pub(crate) type OnProgress = Arc<dyn Fn(Progress) + Send + Sync>;
 
 /// Tells the story of a run in this process.
 pub(crate) async fn run(world: Arc<World>, begin: Begin, on_progress: OnProgress) -> Result<Reported, StepError> {
-    let mut steps = Local { world, on_progress, total: 0 };
+    let mut steps = Local { world, on_progress, total: 0, watchers: JoinSet::new() };
     story(&mut steps, begin).await
 }
 
@@ -40,6 +41,8 @@ struct Local {
     world: Arc<World>,
     on_progress: OnProgress,
     total: u32,
+    /// Who watches for a signal. It ends with the story: a process that tells many must not cancel one that waits.
+    watchers: JoinSet<()>,
 }
 
 async fn retrying<T, F>(work: impl Fn() -> F) -> Result<T, StepError>
@@ -57,7 +60,7 @@ where
 impl Steps for Local {
     async fn begin(&mut self, call: Begin) -> Result<Begun, StepError> {
         let begun = retrying(|| observed::begin(&self.world, call.clone())).await?;
-        cancel_when_told_to_stop(self.world.clone(), begun.run.clone());
+        self.watchers.spawn(cancel_when_told_to_stop(self.world.clone(), begun.run.clone()));
         Ok(begun)
     }
 
@@ -134,14 +137,12 @@ impl Steps for Local {
 }
 
 /// Being told to stop asks the run to stop at the next group, through the same row as everybody else's request.
-fn cancel_when_told_to_stop(world: Arc<World>, run: RunRef) {
-    tokio::spawn(async move {
-        let Ok(signal) = told_to_stop().await else { return };
-        term::note(&format!("{signal}: stopping at the next group; run {} is reported and can be resumed", run.run_id));
-        let kind = RequestKind::Cancel.as_str().to_owned();
-        let call = RequestCall { run, kind, by: signal.to_owned(), plan_hash: None };
-        if let Err(failure) = requests::record_request(&world, call).await {
-            term::error(&failure.to_string());
-        }
-    });
+async fn cancel_when_told_to_stop(world: Arc<World>, run: RunRef) {
+    let Ok(signal) = told_to_stop().await else { return };
+    term::note(&format!("{signal}: stopping at the next group; run {} is reported and can be resumed", run.run_id));
+    let kind = RequestKind::Cancel.as_str().to_owned();
+    let call = RequestCall { run, kind, by: signal.to_owned(), plan_hash: None };
+    if let Err(failure) = requests::record_request(&world, call).await {
+        term::error(&failure.to_string());
+    }
 }

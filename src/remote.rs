@@ -1,8 +1,8 @@
 //! A dream on a Temporal server: started there, and watched from here until it is over, waits for a person, or nobody wants
 //! to watch any longer. The workflow needs no watcher.
 
-use std::cell::RefCell;
 use std::convert::Infallible;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use dream_core::failure::Code;
@@ -41,6 +41,11 @@ struct Seen {
     run_id: Option<String>,
 }
 
+/// What is seen is written whole, so that it can be read whatever became of the writer.
+fn locked(seen: &Mutex<Seen>) -> MutexGuard<'_, Seen> {
+    seen.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 /// Runs a dream on a Temporal server, under this workflow id.
 pub(crate) async fn run(input: DreamInput, id: &str, bar: &ProgressBar) -> Result<Outcome, Fault> {
     let client = engine::connect("dream run").await?;
@@ -52,7 +57,7 @@ pub(crate) async fn run(input: DreamInput, id: &str, bar: &ProgressBar) -> Resul
     started.map_err(|error| start_fault(id, &error))?;
     term::note(&format!("workflow {id}"));
     let handle = client.get_workflow_handle::<Dream>(id.to_owned());
-    let seen = RefCell::new(Seen::default());
+    let seen = Mutex::new(Seen::default());
     tokio::select! {
         done = handle.get_result(WorkflowGetResultOptions::default()) => ended(done, id),
         view = watch(&handle, &seen, bar) => Ok(Outcome::Parked(Parked {
@@ -66,17 +71,17 @@ pub(crate) async fn run(input: DreamInput, id: &str, bar: &ProgressBar) -> Resul
             ops_total: view.ops_total,
         })),
         never = say_if_nobody_polls(&client, &queue, &seen) => match never {},
-        Ok(_signal) = told_to_stop() => Ok(Outcome::Unreported(left_alone(id, &seen.borrow()))),
+        Ok(_signal) = told_to_stop() => Ok(Outcome::Unreported(left_alone(id, &locked(&seen)))),
     }
 }
 
 /// Shows where the run is, until it waits for a review or for an answer.
-async fn watch(handle: &WorkflowHandle<Client, Dream>, seen: &RefCell<Seen>, bar: &ProgressBar) -> ProgressView {
+async fn watch(handle: &WorkflowHandle<Client, Dream>, seen: &Mutex<Seen>, bar: &ProgressBar) -> ProgressView {
     loop {
         tokio::time::sleep(LOOK_EVERY).await;
         let Ok(view) = handle.query(Dream::progress, (), WorkflowQueryOptions::default()).await else { continue };
         let is_news = {
-            let mut seen = seen.borrow_mut();
+            let mut seen = locked(seen);
             seen.is_taken_up = true;
             let is_news = seen.run_id.is_none() && !view.run_id.is_empty();
             if is_news {
@@ -97,10 +102,10 @@ async fn watch(handle: &WorkflowHandle<Client, Dream>, seen: &RefCell<Seen>, bar
 }
 
 /// Says, once, that nobody will take the run up as things stand.
-async fn say_if_nobody_polls(client: &Client, queue: &str, seen: &RefCell<Seen>) -> Infallible {
+async fn say_if_nobody_polls(client: &Client, queue: &str, seen: &Mutex<Seen>) -> Infallible {
     loop {
         tokio::time::sleep(FIRST_PROGRESS_WITHIN).await;
-        if seen.borrow().is_taken_up {
+        if locked(seen).is_taken_up {
             break;
         }
         if is_polled(client, queue).await == Some(false) {

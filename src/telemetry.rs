@@ -19,6 +19,7 @@ use opentelemetry_sdk::metrics::SdkMeterProvider;
 use opentelemetry_sdk::resource::EnvResourceDetector;
 use opentelemetry_sdk::trace::SdkTracerProvider;
 use tracing_subscriber::EnvFilter;
+use tracing_subscriber::filter::filter_fn;
 use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
 use uuid::Uuid;
@@ -48,7 +49,9 @@ pub(crate) enum LogFormat {
 /// Sets logging up. `RUST_LOG` says how much; `default` where it does not.
 pub(crate) fn init(default: &str, format: LogFormat) {
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(default));
-    let registry = tracing_subscriber::registry().with(filter);
+    // What an agent says to its tools is memory, and their library logs it, at every level.
+    let silent = filter_fn(|metadata| !metadata.target().starts_with("rmcp"));
+    let registry = tracing_subscriber::registry().with(filter).with(silent);
     let layer =
         tracing_subscriber::fmt::layer().with_writer(std::io::stderr).with_ansi(std::io::stderr().is_terminal());
     // A second initialisation, as in tests, is no error.

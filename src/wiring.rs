@@ -110,9 +110,14 @@ pub(crate) fn shown(config: &Config, store: Option<&str>) -> String {
 
 /// The world of a process that works on one store.
 pub(crate) async fn world(config: &Config, store: Option<&str>) -> Result<World, Fault> {
+    serving_world(config, store, COMMAND_CONNECTIONS_MAX).await
+}
+
+/// The same, with as many connections as whoever serves others needs.
+pub(crate) async fn serving_world(config: &Config, store: Option<&str>, connections_max: u32) -> Result<World, Fault> {
     let wanted = store_config(config, store);
     let name = store_name(config, store);
-    let handle = handle(&wanted, argument(config, store), COMMAND_CONNECTIONS_MAX).await?;
+    let handle = handle(&wanted, argument(config, store), connections_max).await?;
     let stores = BTreeMap::from([(name.to_owned(), handle)]);
     assemble(config, stores)
 }

@@ -5,6 +5,7 @@
 pub mod collector;
 pub mod program;
 pub mod replay;
+pub mod server;
 pub mod world;
 
 use std::path::PathBuf;

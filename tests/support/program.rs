@@ -72,7 +72,8 @@ impl Program {
         self.folder.path().join(name)
     }
 
-    fn command(&self, arguments: &[&str]) -> Command {
+    /// A command in the folder, with the environment.
+    pub fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_dream"));
         command.args(arguments).current_dir(self.folder.path()).stdin(Stdio::null());
         // Nothing of the developer's own configuration may reach the tests.
