@@ -128,7 +128,11 @@ async fn agents_that_ask_at_once_get_the_same_job() {
     let agent = server.agent(&key);
     live(&agent).await;
     let asked = futures::future::join_all((0..8).map(|_| agent.get(NEXT))).await;
-    let jobs: Vec<Value> = asked.into_iter().map(|answered| answered.expect(200).json()).collect();
+    let asked: Vec<Value> = asked.into_iter().map(|answered| answered.expect(200).json()).collect();
+    // Whoever asks of a busy machine may be told to ask again.
+    let (jobs, later): (Vec<Value>, Vec<Value>) = asked.into_iter().partition(|answer| answer["job"].is_object());
+    assert!(later.iter().all(|answer| answer["retry_after"].is_number()), "{later:#?}");
+    let jobs = if jobs.is_empty() { vec![agent.get(NEXT).await.json()] } else { jobs };
     assert!(jobs.iter().all(|job| job == &jobs[0] && job["job"].is_object()), "{jobs:#?}");
     assert_eq!(agent.get("/v1/dream/runs").await.json()["runs"].as_array().unwrap().len(), 1);
     let body = json!({});
