@@ -18,7 +18,7 @@ pub(super) async fn draw(handle: &StoreHandle, run: &RunRecord) -> Result<Drawn,
     let compared = comparison.each(&mut |difference, id, ends| repairs.take(difference, id, ends));
     let kept: Vec<SkipReason> = repairs
         .is_more
-        .then(|| SkipReason { op_kind: OpKind::MirrorRepair, reason: Reason::PlanCapReached, count: None })
+        .then_some(SkipReason { op_kind: OpKind::MirrorRepair, reason: Reason::PlanCapReached, count: None })
         .into_iter()
         .collect();
     Ok(Drawn {
