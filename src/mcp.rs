@@ -5,6 +5,8 @@
 //!
 //! **Invariant:** nothing is remembered between two calls, so that no call can slip into another's space.
 
+#![expect(clippy::result_large_err, reason = "a refusal is made once, and ends its call")]
+
 use axum::http::request::Parts;
 use dream_core::id::NamespaceId;
 use dream_core::realm::space::answer::ANSWER_BYTES_MAX;
@@ -79,7 +81,7 @@ fn yes() -> bool {
 struct Submit {
     /// The run of the job.
     run_id: Uuid,
-    /// What the model answered, as the job's output_schema has it.
+    /// What the model answered, as the job's `output_schema` has it.
     #[schemars(with = "Map<String, Value>")]
     result: Value,
 }
@@ -138,11 +140,11 @@ struct Done {
     done: bool,
 }
 
-#[tool_router(router = tools)]
+#[tool_router(router = every_tool)]
 impl Tools {
     /// The tools of a face: of this space, or of the one whose key each call carries.
     pub(crate) fn new(face: Face, space: Option<NamespaceId>) -> Self {
-        Self { face, space, tool_router: Self::tools() }
+        Self { face, space, tool_router: Self::every_tool() }
     }
 
     fn caller(&self, extensions: &Extensions) -> Result<Caller, Told> {

@@ -208,7 +208,7 @@ impl VerifyMirror {
         let repair = Graph::repair(self.namespace, run, self.on, self.json, self.store);
         let world = wiring::world(&config, repair.store.name()).await?;
         let store = wiring::store_name(&config, repair.store.name()).to_owned();
-        let exit = Run::Graph(Box::new(repair)).run(config).await?;
+        let exit = Box::pin(Run::Graph(Box::new(repair)).run(config)).await?;
         if world.store(&store)?.store.run(RunId(run)).await?.ops_total == 0 {
             term::note(
                 "nothing of this is repaired: live edges on retired nodes are the next dream's, rows that wait are \

@@ -123,7 +123,7 @@ impl From<SpaceReport> for ReportView {
 pub(crate) struct RunView {
     pub(crate) run_id: Uuid,
     pub(crate) space_id: Uuid,
-    /// Where it stands: running, awaiting_client, done, failed, undone or abandoned.
+    /// Where it stands: running, `awaiting_client`, done, failed, undone or abandoned.
     pub(crate) status: String,
     #[schemars(with = "DateTime")]
     pub(crate) started_at: Moment,
@@ -234,7 +234,7 @@ pub(crate) struct NightView {
 pub(crate) struct WhyView {
     /// The night; null if there was none to speak of.
     night: Option<NightView>,
-    /// The reason by its name: dreamed, off, not_used, …
+    /// The reason by its name: dreamed, off, `not_used`, …
     reason: String,
     /// In a sentence.
     explanation: String,

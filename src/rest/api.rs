@@ -5,6 +5,8 @@
 //!
 //! **Invariant:** a body is bounded before it is read, and a refusal names the field and never what stood in it.
 
+#![expect(clippy::result_large_err, reason = "a refusal is made once, and ends its call")]
+
 use std::sync::Arc;
 
 use axum::extract::rejection::QueryRejection;

@@ -5,6 +5,8 @@
 //!
 //! **Invariant:** a call that passes carries a [`Caller`]; there is no other way to get one.
 
+#![expect(clippy::result_large_err, reason = "a refusal is made once, and ends its call")]
+
 use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -36,7 +38,7 @@ const CALLS_PER_SECOND: NonZeroU32 = NonZeroU32::new(20).expect("twenty is not z
 const CALLS_IN_A_BURST: NonZeroU32 = NonZeroU32::new(200).expect("two hundred is not zero");
 
 /// How long a call may take with everything: a submitted answer is waited for up to half a minute.
-const CALL_WITHIN: Duration = Duration::from_secs(60);
+const CALL_WITHIN: Duration = Duration::from_mins(1);
 
 /// After so many calls the limiter forgets the spaces that have been quiet, so that it does not grow with all there ever were.
 const CALLS_BETWEEN_CLEANING: u32 = 10_000;
@@ -92,7 +94,7 @@ impl Gate {
     }
 
     fn check_rate(&self, space: NamespaceId) -> Result<(), Problem> {
-        if self.0.calls.fetch_add(1, Ordering::Relaxed) % CALLS_BETWEEN_CLEANING == 0 {
+        if self.0.calls.fetch_add(1, Ordering::Relaxed).is_multiple_of(CALLS_BETWEEN_CLEANING) {
             self.0.rates.retain_recent();
         }
         self.0.rates.check_key(&space).map_err(|until| {

@@ -94,7 +94,7 @@ impl From<Refusal> for Problem {
         match refusal {
             Refusal::Failed(failure) => failure.into(),
             Refusal::InTheWay { failure, run } => Self { run_id: Some(run.0), ..failure.into() },
-            Refusal::Absent { what, .. } if what == "run" => Self::from(Failure::new(Code::NoRun, refusal.to_string())),
+            Refusal::Absent { what: "run", .. } => Self::from(Failure::new(Code::NoRun, refusal.to_string())),
             Refusal::Absent { .. } => Self::of(StatusCode::NOT_FOUND, &refusal.to_string()),
         }
     }
