@@ -100,12 +100,8 @@ pub fn tell(rows: &mut GraphRows, telling: &Telling<'_>) -> Told {
     let mut missing = false;
     let mut editor = rows.rows.edit();
     for verb in telling.verbs {
-        let done = match verb {
-            Verb::Repair { row, ends } => repair::carry_out(&mut editor, &rows.stored, telling, *row, *ends),
-            _ => carry_out(&mut editor, telling, verb),
-        };
         // A row that is not there was looked for in vain.
-        missing |= done.unwrap_or(true);
+        missing |= carry_out(&mut editor, &rows.stored, telling, verb).unwrap_or(true);
     }
     let mut changes = editor.finish();
     // What a merge writes to tables of ours is no part of the graph.
@@ -119,7 +115,12 @@ pub fn tell(rows: &mut GraphRows, telling: &Telling<'_>) -> Told {
 }
 
 /// Answers whether something it speaks of is missing.
-fn carry_out(editor: &mut Editor<'_>, telling: &Telling<'_>, verb: &Verb) -> Result<bool, NotLoaded> {
+fn carry_out(
+    editor: &mut Editor<'_>,
+    stored: &BTreeMap<RowKey, Row>,
+    telling: &Telling<'_>,
+    verb: &Verb,
+) -> Result<bool, NotLoaded> {
     match verb {
         Verb::Merge { keep, absorbed } => {
             let present = present(editor, absorbed);
@@ -151,7 +152,7 @@ fn carry_out(editor: &mut Editor<'_>, telling: &Telling<'_>, verb: &Verb) -> Res
             missing |= end_nodes(editor, telling, retire)?;
             Ok(missing)
         }
-        Verb::Repair { .. } => Ok(true),
+        Verb::Repair { row, ends } => repair::carry_out(editor, stored, telling, *row, *ends),
         Verb::TakeBack { overwrite } => take_back(editor, telling, *overwrite),
     }
 }
