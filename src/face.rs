@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use dream_activities::World;
 use dream_activities::world::StoreHandle;
-use dream_core::failure::Failure;
+use dream_core::failure::{Code, Failure};
 use dream_core::id::RunId;
 use dream_ports::{Store, StoreError};
 use tokio::sync::Mutex;
@@ -64,6 +64,15 @@ pub(crate) enum Refusal {
 impl From<Fault> for Refusal {
     fn from(fault: Fault) -> Self {
         Self::Failed(fault.into_failure())
+    }
+}
+
+impl From<Refusal> for Fault {
+    fn from(refusal: Refusal) -> Self {
+        match refusal {
+            Refusal::InTheWay { failure, .. } | Refusal::Failed(failure) => failure.into(),
+            absent @ Refusal::Absent { .. } => Self::new(Code::InvalidInput, absent.to_string()),
+        }
     }
 }
 

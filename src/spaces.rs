@@ -1,4 +1,4 @@
-//! What people ask of a space's dreams, whichever face it comes through: start one, fetch the job, hand in the answer.
+//! What people ask of a space's dreams, whichever face it comes through: start one, hand in the answer.
 //!
 //! **Invariant:** an answer is a row before anybody goes on with it. On the local engine going on is telling the story again in
 //! this process; on Temporal it is waking the workflow, which looks by itself too.
@@ -6,7 +6,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use dream_activities::space::answer::{JobFace, Submitted, submit as take_answer, waiting_job};
+use dream_activities::space::answer::{Submitted, submit as take_answer};
 use dream_activities::space::due::{Judgement, due_page, purge};
 use dream_activities::space::report::space_run;
 use dream_activities::world::StoreHandle;
@@ -14,8 +14,7 @@ use dream_activities::{World, begin};
 use dream_core::clock::Moment;
 use dream_core::failure::Code;
 use dream_core::id::{NamespaceId, RunId};
-use dream_core::realm::space::due::{HOURS_BETWEEN_MIN, NotDue, may_start};
-use dream_core::realm::space::fact::DreamMode;
+use dream_core::realm::space::due::{NotDue, may_start};
 use dream_core::realm::space::report::SpaceRun;
 use dream_core::run::{DreamInput, Trigger};
 use dream_ports::Store;
@@ -28,8 +27,6 @@ use uuid::Uuid;
 use crate::exit::Fault;
 use crate::requests::LOCAL;
 use crate::{engine, local};
-
-const SECONDS_PER_HOUR: i64 = 3_600;
 
 /// How long whoever submits waits for a workflow to carry the answer out, and how often it is looked at.
 const CARRIED_OUT_WITHIN: Duration = Duration::from_secs(30);
@@ -44,16 +41,6 @@ pub(crate) enum Told {
     Waiting,
 }
 
-/// The answer to somebody who asks for a job.
-#[derive(Clone, Serialize)]
-pub(crate) struct NextJob {
-    /// The job; none if there is none.
-    pub(crate) job: Option<JobFace>,
-    /// Why there is none.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) reason: Option<String>,
-}
-
 /// Tells the story of a run in this process.
 pub(crate) async fn tell(world: Arc<World>, input: DreamInput) -> Result<Told, Fault> {
     let run_id = input.run_id.unwrap_or_else(Uuid::now_v7);
@@ -66,40 +53,6 @@ pub(crate) async fn tell(world: Arc<World>, input: DreamInput) -> Result<Told, F
             Err(Fault::new(Code::named(&name).unwrap_or(Code::Defect), message))
         }
     }
-}
-
-/// The job that a space waits with. With `start_if_due`, a dream is started first if the last one started long enough ago.
-pub(crate) async fn next_job(
-    world: &Arc<World>,
-    store: &str,
-    space: NamespaceId,
-    start_if_due: bool,
-) -> Result<NextJob, Fault> {
-    let handle = world.store(store)?;
-    let record = handle.store.space(space).await?;
-    if record.mode != DreamMode::Client {
-        let reason = format!("the dream mode of the space is {}: nobody asks a client", record.mode);
-        return Ok(NextJob { job: None, reason: Some(reason) });
-    }
-    if let Some(job) = waiting_job(handle, space).await? {
-        return Ok(NextJob { job: Some(job), reason: None });
-    }
-    if !start_if_due {
-        return Ok(NextJob { job: None, reason: Some("no dream of the space waits for an answer".to_owned()) });
-    }
-    let due_from = record.last_dream_started_at.map(|at| at.plus_seconds(HOURS_BETWEEN_MIN * SECONDS_PER_HOUR));
-    let now = handle.store.now().await?;
-    if let Some(due_from) = due_from.filter(|due_from| now < *due_from) {
-        let reason =
-            format!("the last dream started less than {HOURS_BETWEEN_MIN} hours ago; the next is due from {due_from}");
-        return Ok(NextJob { job: None, reason: Some(reason) });
-    }
-    let mut input = DreamInput::of_space(space.to_string());
-    store.clone_into(&mut input.store);
-    tell(world.clone(), input).await?;
-    let job = waiting_job(handle, space).await?;
-    let reason = job.is_none().then(|| "the dream had no question".to_owned());
-    Ok(NextJob { job, reason })
 }
 
 /// Hands an answer in and goes on with its run; answers the run as it stands then.

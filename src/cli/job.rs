@@ -14,6 +14,7 @@ use super::StoreArg;
 use super::run::space::show_run;
 use crate::config::Config;
 use crate::exit::{Exit, Fault, OrFile as _};
+use crate::face::Face;
 use crate::{spaces, term, wiring};
 
 #[derive(Debug, Subcommand)]
@@ -56,7 +57,13 @@ impl Job {
             Self::Next(next) => {
                 let world = Arc::new(wiring::world(config, next.store.name()).await?);
                 let store = wiring::store_name(config, next.store.name());
-                let job = spaces::next_job(&world, store, NamespaceId(next.space), next.start_if_due).await?;
+                let face = Face::new(world, store)?;
+                let mut job = face.next_job(NamespaceId(next.space), next.start_if_due).await?;
+                // This process ends, and the dream that it tells with it: it is waited for.
+                face.settled().await;
+                if job.retry_after.is_some() {
+                    job = face.next_job(NamespaceId(next.space), false).await?;
+                }
                 term::json(&job)?;
                 Ok(if job.job.is_some() { Exit::Done } else { Exit::Nothing })
             }

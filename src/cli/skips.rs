@@ -49,7 +49,19 @@ const fn switch_of(kind: OpKind) -> Option<&'static str> {
         OpKind::Reabsorb | OpKind::DedupeEntities => Some("KHORA_DREAM_DEDUPE_ENTITIES_ENABLED"),
         OpKind::CentroidRecompute => Some("KHORA_DREAM_CENTROID_RECOMPUTE_ENABLED"),
         OpKind::SourceChunkIdsGc => Some("KHORA_DREAM_SOURCE_CHUNK_IDS_GC_ENABLED"),
-        _ => None,
+        OpKind::SchemaDriftReport
+        | OpKind::OrphanReport
+        | OpKind::SourceChunkIdsAudit
+        | OpKind::MirrorRepair
+        | OpKind::SpaceExpire
+        | OpKind::SpaceStaleScratch
+        | OpKind::SpaceDedupeExact
+        | OpKind::SpaceMerge
+        | OpKind::SpacePromote
+        | OpKind::SpaceDigest
+        | OpKind::SpaceProfile
+        | OpKind::SpaceProposal
+        | OpKind::SpaceContradiction => None,
     }
 }
 
