@@ -87,7 +87,15 @@ async fn saga(kit: &dyn WorldKit, kind: OpKind) -> Saga<'_> {
             let edge = repair(RowKey::relationship(id(n + 10)), Difference::EdgeMissing);
             ends(OpState::Applied, true, vec![edge, repair(RowKey::entity(id(n + 1)), Difference::NodeMissing)])
         }
-        _ => {
+        OpKind::SpaceExpire
+        | OpKind::SpaceStaleScratch
+        | OpKind::SpaceDedupeExact
+        | OpKind::SpaceMerge
+        | OpKind::SpacePromote
+        | OpKind::SpaceDigest
+        | OpKind::SpaceProfile
+        | OpKind::SpaceProposal
+        | OpKind::SpaceContradiction => {
             let (drafts, state) = of_space(&scene, kind, n).await;
             ends(state, false, drafts)
         }
@@ -121,7 +129,8 @@ async fn of_space(scene: &Scene<'_>, kind: OpKind, n: u128) -> (Vec<Draft>, OpSt
         }
         OpKind::SpaceProfile => (Intent::WriteProfile { space: space.0, text: digest }, OpState::Skipped),
         OpKind::SpaceProposal => (record(RecordKind::Proposal), OpState::Skipped),
-        _ => (record(RecordKind::Conflict), OpState::Skipped),
+        OpKind::SpaceContradiction => (record(RecordKind::Conflict), OpState::Skipped),
+        of_graph => panic!("{of_graph} is no op on a space"),
     };
     let mut draft = audit(kind, n);
     draft.intent = intent;

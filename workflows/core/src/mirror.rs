@@ -160,17 +160,34 @@ pub fn verbs(intent: &Intent, numbers: &EffectNumbers, changes: &[RowChange]) ->
             vec![Verb::Reabsorb { keep: *keep, absorbed: *absorbed, mentions_added: numbers.mentions_added }]
         }
         Intent::DropReferences { row, .. } => changes.iter().filter_map(|change| dropped(*row, change)).collect(),
-        // Khora's graph holds no vectors, and none mirrors a space; a repair changes no row, and brings its verb itself.
-        _ => Vec::new(),
+        // Khora's graph holds no vectors; a repair changes no row, and brings its verb itself.
+        Intent::Centroid { .. } | Intent::Repair { .. } | Intent::Observe { .. } => Vec::new(),
+        // No graph mirrors a space.
+        Intent::RemoveFact { .. }
+        | Intent::MergeFacts { .. }
+        | Intent::MoveFact { .. }
+        | Intent::WriteDigest { .. }
+        | Intent::WriteProfile { .. }
+        | Intent::WriteRecord { .. } => Vec::new(),
     }
 }
 
 /// What the graph must know of an op that was taken back, if that changed anything.
 pub fn verbs_of_undo(intent: &Intent, is_changed: bool, overwrite: bool) -> Vec<Verb> {
-    let is_mirrored = matches!(
-        intent,
-        Intent::MergeEntities { .. } | Intent::Reabsorb { .. } | Intent::DropReferences { .. } | Intent::Repair { .. }
-    );
+    let is_mirrored = match intent {
+        Intent::MergeEntities { .. }
+        | Intent::Reabsorb { .. }
+        | Intent::DropReferences { .. }
+        | Intent::Repair { .. } => true,
+        Intent::Centroid { .. }
+        | Intent::Observe { .. }
+        | Intent::RemoveFact { .. }
+        | Intent::MergeFacts { .. }
+        | Intent::MoveFact { .. }
+        | Intent::WriteDigest { .. }
+        | Intent::WriteProfile { .. }
+        | Intent::WriteRecord { .. } => false,
+    };
     if is_mirrored && is_changed { vec![Verb::TakeBack { overwrite }] } else { Vec::new() }
 }
 

@@ -102,8 +102,18 @@ impl OpKind {
             Self::CentroidRecompute => 3,
             Self::SourceChunkIdsGc => 4,
             Self::MirrorRepair => 5,
-            // Audits come first. The rounds of a space are sealed in the order in which they were drafted.
-            _ => 0,
+            // Audits come first.
+            Self::SchemaDriftReport | Self::OrphanReport | Self::SourceChunkIdsAudit => 0,
+            // The rounds of a space are sealed in the order in which they were drafted.
+            Self::SpaceExpire
+            | Self::SpaceStaleScratch
+            | Self::SpaceDedupeExact
+            | Self::SpaceMerge
+            | Self::SpacePromote
+            | Self::SpaceDigest
+            | Self::SpaceProfile
+            | Self::SpaceProposal
+            | Self::SpaceContradiction => 0,
         }
     }
 
@@ -113,8 +123,17 @@ impl OpKind {
             Self::SchemaDriftReport | Self::OrphanReport | Self::SourceChunkIdsAudit => "audit",
             Self::CentroidRecompute => "mutation_plan",
             Self::SourceChunkIdsGc | Self::MirrorRepair => "mutation",
-            // Those of a space too, of which Khora has none.
-            _ => "plan",
+            Self::Reabsorb | Self::DedupeEntities => "plan",
+            // Khora has none of a space.
+            Self::SpaceExpire
+            | Self::SpaceStaleScratch
+            | Self::SpaceDedupeExact
+            | Self::SpaceMerge
+            | Self::SpacePromote
+            | Self::SpaceDigest
+            | Self::SpaceProfile
+            | Self::SpaceProposal
+            | Self::SpaceContradiction => "plan",
         }
     }
 

@@ -269,8 +269,19 @@ impl Settings {
             OpKind::Reabsorb | OpKind::DedupeEntities => self.dedupe_entities_enabled,
             OpKind::CentroidRecompute => self.centroid_recompute_enabled,
             OpKind::SourceChunkIdsGc => self.source_chunk_ids_gc_enabled,
-            // Audits only look; and a space has one switch, its own mode.
-            _ => true,
+            OpKind::SchemaDriftReport | OpKind::OrphanReport | OpKind::SourceChunkIdsAudit | OpKind::MirrorRepair => {
+                true
+            }
+            // A space has one switch, its own mode.
+            OpKind::SpaceExpire
+            | OpKind::SpaceStaleScratch
+            | OpKind::SpaceDedupeExact
+            | OpKind::SpaceMerge
+            | OpKind::SpacePromote
+            | OpKind::SpaceDigest
+            | OpKind::SpaceProfile
+            | OpKind::SpaceProposal
+            | OpKind::SpaceContradiction => true,
         }
     }
 }
