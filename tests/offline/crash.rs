@@ -1,6 +1,6 @@
 //! kill -9 of the local engine, anywhere: the run goes on where it was, and the store ends as an undisturbed run's.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::spaces;
 use crate::support::program::{Program, count};
@@ -49,7 +49,7 @@ fn disturbed(program: &Program, store: &str, seed: u64) -> u64 {
         arguments.extend(if is_begun { ["--resume", RUN] } else { ["--run-id", RUN] });
         let mut child = program.start(&arguments);
         let patience = Duration::from_millis(20 + chance.below(250));
-        let started = std::time::Instant::now();
+        let started = Instant::now();
         loop {
             if let Some(status) = child.try_wait().unwrap() {
                 assert!(status.success(), "seed {seed}: {:?}", child.wait_with_output().unwrap());
@@ -67,20 +67,18 @@ fn disturbed(program: &Program, store: &str, seed: u64) -> u64 {
     panic!("seed {seed}: the run made no progress under {KILLS_MAX} kills");
 }
 
-/// Runs commands one after the other, each killed at moments given by the seed and given again until it ends; answers how
-/// often it was killed.
-fn insist(program: &Program, chance: &mut Chance, arguments: &[&str], codes: &[i32]) -> u64 {
+/// Runs a command that is killed at moments given by the seed, within what it took when it was left alone, and given again
+/// until it ends; answers how often it was killed.
+fn insist(program: &Program, chance: &mut Chance, took: Duration, arguments: &[&str], code: i32) -> u64 {
+    // A little beyond its end, so that it comes to it.
+    let micros = u64::try_from(took.as_micros()).unwrap() * 5 / 4;
     for kills in 0..KILLS_MAX {
         let mut child = program.start(arguments);
-        let patience = Duration::from_millis(15 + chance.below(120));
-        let started = std::time::Instant::now();
+        let patience = Duration::from_micros(chance.below(micros));
+        let started = Instant::now();
         loop {
             if let Some(status) = child.try_wait().unwrap() {
-                assert!(
-                    codes.contains(&status.code().unwrap()),
-                    "{arguments:?}: {:?}",
-                    child.wait_with_output().unwrap()
-                );
+                assert_eq!(status.code(), Some(code), "{arguments:?}: {:?}", child.wait_with_output().unwrap());
                 return kills;
             }
             if started.elapsed() >= patience {
@@ -94,24 +92,16 @@ fn insist(program: &Program, chance: &mut Chance, arguments: &[&str], codes: &[i
     panic!("{arguments:?} made no progress under {KILLS_MAX} kills");
 }
 
-/// A dream over a space from begin to report, under kills or left alone; answers how often it was killed.
-fn dream_over_space(program: &Program, store: &str, space: &str, mut chance: Option<Chance>) -> u64 {
+/// A dream over a space from begin to report: its two commands, each carried out by `end` up to the exit code that it names.
+fn dream_over_space(program: &Program, store: &str, space: &str, mut end: impl FnMut(usize, &[&str], i32)) {
     let run = ["run", "space", "--space", space, "--store", store, "--on", "local", "--run-id", RUN];
     let file = program.path("answer.json");
     let submit = ["job", "submit", RUN, "--result", file.to_str().unwrap(), "--store", store];
     // The same command with the same id goes on with the run; 6: it waits for an answer.
-    let mut end = |arguments: &[&str], code: i32| {
-        if let Some(chance) = &mut chance {
-            return insist(program, chance, arguments, &[code]);
-        }
-        program.run(arguments).expect(code);
-        0
-    };
-    let mut kills = end(&run, 6);
+    end(0, &run, 6);
     let job = program.run(&["job", "next", "--space", space, "--store", store]).expect(0).json();
     std::fs::write(&file, spaces::answer(&job["job"])).unwrap();
-    kills += end(&submit, 0);
-    kills
+    end(1, &submit, 0);
 }
 
 #[test]
@@ -119,17 +109,25 @@ fn a_dream_over_a_space_that_is_killed_again_and_again_ends_like_one_that_was_le
     let program = Program::bare();
     let space = spaces::lived_in_again(&program, "calm-space.db");
     let before = spaces::timeless_content(&program, &space, "calm-space.db");
-    dream_over_space(&program, "calm-space.db", &space, None);
+    let mut took = [Duration::ZERO; 2];
+    dream_over_space(&program, "calm-space.db", &space, |which, arguments, code| {
+        let started = Instant::now();
+        program.run(arguments).expect(code);
+        took[which] = started.elapsed();
+    });
     let expected = spaces::timeless_content(&program, &space, "calm-space.db");
     assert_ne!(expected, before);
     let mut kills = 0;
     for seed in 0..rounds() {
         let store = format!("space-{seed}.db");
         let space = spaces::lived_in_again(&program, &store);
-        kills += dream_over_space(&program, &store, &space, Some(Chance(seed + 77)));
+        let mut chance = Chance(seed + 77);
+        dream_over_space(&program, &store, &space, |which, arguments, code| {
+            kills += insist(&program, &mut chance, took[which], arguments, code);
+        });
         assert_eq!(spaces::timeless_content(&program, &space, &store), expected, "seed {seed}");
         program.run(&["undo", "--run", RUN, "--store", &store]).expect(0);
         assert_eq!(spaces::timeless_content(&program, &space, &store), before, "seed {seed}");
     }
-    assert!(kills > 0, "the dreams were really disturbed");
+    assert!(kills > rounds(), "the dreams were really disturbed: {kills}");
 }
