@@ -160,10 +160,11 @@ pub fn verbs(intent: &Intent, numbers: &EffectNumbers, changes: &[RowChange]) ->
             vec![Verb::Reabsorb { keep: *keep, absorbed: *absorbed, mentions_added: numbers.mentions_added }]
         }
         Intent::DropReferences { row, .. } => changes.iter().filter_map(|change| dropped(*row, change)).collect(),
-        // Khora's graph holds no vectors; a repair changes no row, and brings its verb itself.
-        Intent::Centroid { .. } | Intent::Repair { .. } | Intent::Observe { .. } => Vec::new(),
-        // No graph mirrors a space.
-        Intent::RemoveFact { .. }
+        // Khora's graph holds no vectors, and none mirrors a space; a repair changes no row, and brings its verb itself.
+        Intent::Centroid { .. }
+        | Intent::Repair { .. }
+        | Intent::Observe { .. }
+        | Intent::RemoveFact { .. }
         | Intent::MergeFacts { .. }
         | Intent::MoveFact { .. }
         | Intent::WriteDigest { .. }

@@ -102,10 +102,11 @@ impl OpKind {
             Self::CentroidRecompute => 3,
             Self::SourceChunkIdsGc => 4,
             Self::MirrorRepair => 5,
-            // Audits come first.
-            Self::SchemaDriftReport | Self::OrphanReport | Self::SourceChunkIdsAudit => 0,
-            // The rounds of a space are sealed in the order in which they were drafted.
-            Self::SpaceExpire
+            // Audits come first. The rounds of a space are sealed in the order in which they were drafted.
+            Self::SchemaDriftReport
+            | Self::OrphanReport
+            | Self::SourceChunkIdsAudit
+            | Self::SpaceExpire
             | Self::SpaceStaleScratch
             | Self::SpaceDedupeExact
             | Self::SpaceMerge
@@ -123,9 +124,10 @@ impl OpKind {
             Self::SchemaDriftReport | Self::OrphanReport | Self::SourceChunkIdsAudit => "audit",
             Self::CentroidRecompute => "mutation_plan",
             Self::SourceChunkIdsGc | Self::MirrorRepair => "mutation",
-            Self::Reabsorb | Self::DedupeEntities => "plan",
-            // Khora has none of a space.
-            Self::SpaceExpire
+            // Those of a space too, of which Khora has none.
+            Self::Reabsorb
+            | Self::DedupeEntities
+            | Self::SpaceExpire
             | Self::SpaceStaleScratch
             | Self::SpaceDedupeExact
             | Self::SpaceMerge

@@ -262,18 +262,18 @@ impl Settings {
         (knob.read)(self)
     }
 
-    /// Whether the switch of an op is on. Audits have none, as they only look, and a
-    /// repair has none, as it is asked for by name.
+    /// Whether the switch of an op is on. Audits have none, as they only look, a repair
+    /// has none, as it is asked for by name, and a space has one for all, its own mode.
     pub const fn is_on(&self, kind: OpKind) -> bool {
         match kind {
             OpKind::Reabsorb | OpKind::DedupeEntities => self.dedupe_entities_enabled,
             OpKind::CentroidRecompute => self.centroid_recompute_enabled,
             OpKind::SourceChunkIdsGc => self.source_chunk_ids_gc_enabled,
-            OpKind::SchemaDriftReport | OpKind::OrphanReport | OpKind::SourceChunkIdsAudit | OpKind::MirrorRepair => {
-                true
-            }
-            // A space has one switch, its own mode.
-            OpKind::SpaceExpire
+            OpKind::SchemaDriftReport
+            | OpKind::OrphanReport
+            | OpKind::SourceChunkIdsAudit
+            | OpKind::MirrorRepair
+            | OpKind::SpaceExpire
             | OpKind::SpaceStaleScratch
             | OpKind::SpaceDedupeExact
             | OpKind::SpaceMerge
