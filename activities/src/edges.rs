@@ -10,6 +10,7 @@ use dream_core::change::{RowKey, Table};
 use dream_core::clock::Moment;
 use dream_core::failure::Failure;
 use dream_core::id::NamespaceId;
+use dream_core::mirror::verify::IdRange;
 use dream_core::op::{OpKind, Reason};
 use dream_core::run::SkipReason;
 use dream_ports::content::{ReferenceView, RelationshipView, VisitReference, VisitRelationship};
@@ -85,7 +86,7 @@ impl Edges<'_> {
             Self::Store => snapshot.relationships(visit).await.or_fail().map(Ok),
             Self::Graph(graph) => {
                 let streamed = graph
-                    .edges(namespace, &mut |edge| {
+                    .edges(namespace, IdRange::ALL, &mut |edge| {
                         if edge.is_live {
                             let (id, source, target) = (edge.id, edge.source, edge.target);
                             visit(RelationshipView { id, source, target, relationship_type: edge.label });

@@ -32,6 +32,13 @@ struct PlannerDetails {
     kept_apart_unlisted: BTreeMap<KeptApartReason, u64>,
 }
 
+/// What any step says of where it read edges.
+#[derive(Deserialize)]
+struct EdgeSummary {
+    #[serde(default)]
+    edges: Option<String>,
+}
+
 /// What an audit's step says, as far as reports want it.
 #[derive(Default, Deserialize)]
 #[serde(default)]
@@ -46,6 +53,13 @@ pub async fn run_facts(handle: &StoreHandle, store: &str, record: &RunRecord) ->
     let input = input_of(record)?;
     let steps = handle.store.steps(record.run).await.or_fail()?;
     let dedupe = steps.iter().find(|step| step.name == format!("plan:{}", OpKind::DedupeEntities));
+    // A plan that was sealed before was drawn up by the run that sealed it.
+    let drawn_up_by = match input.plan_of {
+        Some(dry_run) => &handle.store.steps(RunId(dry_run)).await.or_fail()?,
+        None => &steps,
+    };
+    let edge_source =
+        drawn_up_by.iter().find_map(|step| serde_json::from_str::<EdgeSummary>(&step.summary).ok()?.edges);
     let planner: PlannerSummary = dedupe.and_then(|step| serde_json::from_str(&step.summary).ok()).unwrap_or_default();
     Ok(RunFacts {
         run: record.run,
@@ -62,6 +76,7 @@ pub async fn run_facts(handle: &StoreHandle, store: &str, record: &RunRecord) ->
         as_of: record.as_of,
         started_at: record.started_at,
         sealed_at: record.sealed_at,
+        edge_source,
         graph_left: record.graph_left,
         finished_at: record.finished_at,
         plan_hash: record.plan_hash.clone(),

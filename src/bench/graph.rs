@@ -14,6 +14,7 @@ use anyhow::{Context as _, ensure};
 use dream_activities::mirror::drain;
 use dream_core::failure::Code;
 use dream_core::id::NamespaceId;
+use dream_core::mirror::verify::IdRange;
 use dream_ports::{Graph, GraphError, TransferStore as _};
 use indicatif::ProgressBar;
 use uuid::Uuid;
@@ -204,8 +205,8 @@ impl GraphBench<'_> {
     /// Whoever wrote, the graph is the same afterwards.
     async fn check(&self, merges: Merges) -> anyhow::Result<()> {
         let (mut nodes, mut edges) = (0, 0);
-        self.graph.nodes(merges.namespace, &mut |node| nodes += u64::from(node.is_live)).await?;
-        self.graph.edges(merges.namespace, &mut |_| edges += 1).await?;
+        self.graph.nodes(merges.namespace, IdRange::ALL, &mut |node| nodes += u64::from(node.is_live)).await?;
+        self.graph.edges(merges.namespace, IdRange::ALL, &mut |_| edges += 1).await?;
         let expected = (merges.count, merges.count * (merges::EDGES - 1));
         ensure!((nodes, edges) == expected, "{nodes} nodes and {edges} edges are left, not {expected:?}");
         Ok(())

@@ -245,7 +245,10 @@ fn say(verified: &Verified) {
         "{} entities and {} nodes, {} relationships in tables and {} edges in the graph are live",
         compared.entities, compared.nodes, compared.relationships, compared.edges
     ));
-    term::line(&format!("{} edges that ops touched were looked at", compared.edges_told));
+    term::line(&format!(
+        "of what ops left, {} edges and the properties of {} nodes and edges were looked at",
+        compared.edges_told, compared.properties_told
+    ));
     if verified.left + verified.parked > 0 {
         term::note(&format!(
             "{} outbox rows wait and {} are set aside: until they are told, the two differ; see `dream reconcile`",

@@ -55,6 +55,8 @@ async fn edges_that_only_the_graph_has_follow_their_merges_and_undo_gives_the_gr
     let reported = lab.lab.dream(lab.input(json!({ "mode": "apply", "plan_of": run_id(&dry) }))).await;
     assert_eq!(reported.graph_left, 0);
     assert!(reported.ops["applied"] > 30);
+    let report = lab.lab.program.run(&["report", &reported.run_id]).expect(0).stdout;
+    assert!(report.contains("- edges: read from the graph database"), "{report}");
     let verified = lab.is_clean("after the run");
     assert!(verified["edges_told"].as_u64().unwrap() > 10, "{verified:#}");
     let plan = lab.lab.program.run(&["plan", &reported.run_id, "--json", "--limit", "100000"]).expect(0).json();

@@ -103,6 +103,67 @@ async fn nodes_and_edges_that_somebody_changed_go_back_to_what_the_store_says() 
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn properties_that_somebody_changed_go_back_to_what_an_op_left() {
+    let lab = GraphLab::with(&World::new(100).lines()).await;
+    lab.dream(&["--mode", "apply"]);
+    let sound = lab.held().await;
+    let looked_at = lab.verify().json()["properties_told"].as_u64().unwrap();
+    assert!(looked_at > 10, "survivors, absorbed ones and moved edges: {looked_at}");
+    // A survivor's count, and the time of an absorbed one's end.
+    lab.write(
+        "MATCH (n:Entity {namespace_id: $ns}) WHERE n.valid_until IS NULL AND n.metadata CONTAINS 'aliases'
+         WITH n ORDER BY n.id LIMIT 1 SET n.mention_count = n.mention_count + 1000",
+        &[],
+    )
+    .await;
+    lab.write(
+        "MATCH (n:Entity {namespace_id: $ns}) WHERE n.valid_until IS NOT NULL
+         WITH n ORDER BY n.id LIMIT 1 SET n.valid_until = datetime('2020-01-01T00:00:00Z'),
+         n.version_valid_to = '2020-01-01T00:00:00+00:00'",
+        &[],
+    )
+    .await;
+    assert_eq!(differences(&lab), json!({ "node_properties_differ": 2 }));
+    assert_eq!(repaired_and_given_back(&lab, 2).await.other_than(&sound), NOTHING);
+    // What somebody says to have written is theirs.
+    lab.write(
+        "MATCH (n:Entity {namespace_id: $ns}) SET n.description = 'as ingestion has it', n.mention_count = 1,
+         n.updated_at = '2999-01-01T00:00:00+00:00'",
+        &[],
+    )
+    .await;
+    assert_eq!(differences(&lab), json!({}));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_property_of_an_edge_that_an_op_folded_is_looked_at() {
+    let mut world = World::new(100);
+    // Every entity that has a duplicate has an edge of its own where its duplicate has one, so that one of them is folded.
+    let of_duplicate = |entity: &&Value| entity["attributes"]["duplicate"] == true;
+    for duplicate in world.entities.iter().filter(of_duplicate) {
+        let number = &duplicate["attributes"]["number"];
+        let twin = |entity: &&Value| entity["attributes"]["number"] == *number && !of_duplicate(entity);
+        let entity = world.entities.iter().find(twin).unwrap();
+        let edge = world.relationships.iter().find(|edge| edge["source_entity_id"] == duplicate["id"]);
+        let Some(mut edge) = edge.cloned() else { continue };
+        edge["id"] = json!(uuid::Uuid::now_v7());
+        edge["source_entity_id"] = entity["id"].clone();
+        edge["source_chunk_ids"] = json!([entity["source_chunk_ids"][0]]);
+        world.relationships.push(edge);
+    }
+    let lab = GraphLab::with(&world.lines()).await;
+    lab.dream(&["--mode", "apply"]);
+    lab.write(
+        "MATCH (:Entity {namespace_id: $ns})-[r]->() SET r.source_chunk_ids = [r.id], r.weight = 99.0, r.confidence = 0.01",
+        &[],
+    )
+    .await;
+    let found = differences(&lab);
+    let kinds: Vec<&String> = found.as_object().unwrap().keys().collect();
+    assert_eq!(kinds, ["edge_properties_differ"], "{found:#}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn what_only_the_graph_has_is_never_taken_away() {
     let lab = GraphLab::with_edges_in_tables(&World::new(20).lines()).await;
     lab.write(

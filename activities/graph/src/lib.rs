@@ -30,6 +30,7 @@ use async_trait::async_trait;
 use dream_core::change::Row;
 use dream_core::clock::Moment;
 use dream_core::id::NamespaceId;
+use dream_core::mirror::verify::IdRange;
 use dream_ports::content::VisitRow;
 use dream_ports::graph::{GraphCapabilities, Stray, VisitEdge, VisitEdgeReferences, VisitNode};
 use dream_ports::{Graph, GraphError, GraphTx};
@@ -125,12 +126,25 @@ impl Graph for NeoGraph {
         stream::has_edges(self.session(stream::HAS_EDGES).await?, namespace).await
     }
 
-    async fn nodes(&self, namespace: NamespaceId, visit: VisitNode<'_>) -> Result<(), GraphError> {
-        stream::nodes(self.session(stream::NODES).await?, namespace, visit).await
+    async fn nodes(&self, namespace: NamespaceId, ids: IdRange, visit: VisitNode<'_>) -> Result<(), GraphError> {
+        stream::nodes(self.session(stream::NODES).await?, namespace, ids, visit).await
     }
 
-    async fn edges(&self, namespace: NamespaceId, visit: VisitEdge<'_>) -> Result<(), GraphError> {
-        stream::edges(self.session(stream::EDGES).await?, namespace, visit).await
+    async fn edges(&self, namespace: NamespaceId, ids: IdRange, visit: VisitEdge<'_>) -> Result<(), GraphError> {
+        stream::edges(self.session(stream::EDGES).await?, namespace, ids, visit).await
+    }
+
+    async fn nodes_at(&self, namespace: NamespaceId, nodes: &[Uuid], visit: VisitRow<'_>) -> Result<(), GraphError> {
+        stream::nodes_at(self.session(stream::NODES).await?, namespace, nodes, visit).await
+    }
+
+    async fn edges_at(
+        &self,
+        namespace: NamespaceId,
+        ends: &[(Uuid, Uuid)],
+        visit: VisitRow<'_>,
+    ) -> Result<(), GraphError> {
+        stream::edges_at(self.session(stream::EDGES).await?, namespace, ends, visit).await
     }
 
     async fn references(&self, namespace: NamespaceId, visit: VisitEdgeReferences<'_>) -> Result<(), GraphError> {

@@ -3,6 +3,7 @@
 //! A property that is set to itself is locked, and what is returned behind that is read under the lock. Ids come in their
 //! order, so that two transactions wait for each other as seldom as may be; where they do, the server ends one as busy.
 
+use dream_core::change::Row as TableRow;
 use dream_core::mirror::{GraphEdge, GraphNeeds, GraphRows};
 use dream_ports::GraphError;
 use neo4rs::{BoltMap, BoltType, Query, Row};
@@ -25,9 +26,7 @@ pub(crate) async fn load(tx: &mut NeoTx, needs: &GraphNeeds, rows: &mut GraphRow
         let statement = tx.statement(cypher!("nodes_load")).param("ids", ids);
         tx.session
             .each(OPERATION, statement, |row| {
-                let properties = properties(row)?;
-                let id = properties.get("id").and_then(cells::id).ok_or_else(|| unreadable(OPERATION))?;
-                rows.load_node(as_rows::node(OPERATION, id, &properties)?);
+                rows.load_node(node(row)?);
                 Ok(())
             })
             .await?;
@@ -70,6 +69,13 @@ async fn edges(tx: &mut NeoTx, statement: Query, rows: &mut GraphRows) -> Result
     Ok(())
 }
 
+/// A node.
+pub(crate) fn node(row: &Row) -> Result<TableRow, GraphError> {
+    let properties = properties(row)?;
+    let id = properties.get("id").and_then(cells::id).ok_or_else(|| unreadable(OPERATION))?;
+    as_rows::node(OPERATION, id, &properties)
+}
+
 /// An edge; none where an id is no UUID.
 pub(crate) fn edge(row: &Row) -> Result<Option<GraphEdge>, GraphError> {
     let properties = properties(row)?;
@@ -90,11 +96,11 @@ fn properties(row: &Row) -> Result<Properties, GraphError> {
     }
 }
 
-fn text(id: &Uuid) -> BoltType {
+pub(crate) fn text(id: &Uuid) -> BoltType {
     id.to_string().into()
 }
 
-fn pair((source, target): &(Uuid, Uuid)) -> BoltType {
+pub(crate) fn pair((source, target): &(Uuid, Uuid)) -> BoltType {
     let pair: BoltMap = [("source".into(), text(source)), ("target".into(), text(target))].into_iter().collect();
     BoltType::Map(pair)
 }

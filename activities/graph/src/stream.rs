@@ -9,6 +9,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use dream_core::change::{Column, Value};
 use dream_core::clock::Moment;
 use dream_core::id::NamespaceId;
+use dream_core::mirror::verify::IdRange;
 use dream_ports::GraphError;
 use dream_ports::content::VisitRow;
 use dream_ports::graph::{EdgeReferences, EdgeView, NodeView, Stray, VisitEdge, VisitEdgeReferences, VisitNode};
@@ -17,7 +18,7 @@ use uuid::Uuid;
 
 use crate::session::{Session, answer, unreadable};
 use crate::tx::statement;
-use crate::{bolt, cells, cypher, load};
+use crate::{bolt, cells, chunks, cypher, load};
 
 pub(crate) const PROBE: &str = "answer";
 pub(crate) const HAS_EDGES: &str = "look for edges";
@@ -44,8 +45,20 @@ pub(crate) async fn has_edges(mut session: Session, namespace: NamespaceId) -> R
     Ok(found)
 }
 
-pub(crate) async fn nodes(session: Session, namespace: NamespaceId, visit: VisitNode<'_>) -> Result<(), GraphError> {
-    each(session, NODES, statement(cypher!("nodes_stream"), namespace), |row, now| {
+/// The statement over a range of ids. The ends of all ids are those of all texts, however somebody spelled an id.
+fn ranged(statement: Query, ids: IdRange) -> Query {
+    let text = |id: Uuid, end: Uuid, beyond: &str| if id == end { beyond.to_owned() } else { id.to_string() };
+    let first = text(ids.first, IdRange::ALL.first, "");
+    statement.param("first", first).param("last", text(ids.last, IdRange::ALL.last, "g"))
+}
+
+pub(crate) async fn nodes(
+    session: Session,
+    namespace: NamespaceId,
+    ids: IdRange,
+    visit: VisitNode<'_>,
+) -> Result<(), GraphError> {
+    each(session, NODES, ranged(statement(cypher!("nodes_stream"), namespace), ids), |row, now| {
         let Some(id) = id(NODES, row, "id")? else { return Ok(false) };
         visit(NodeView { id, is_live: is_live(NODES, row, ("node", id), "valid_until", now)? });
         Ok(true)
@@ -53,12 +66,19 @@ pub(crate) async fn nodes(session: Session, namespace: NamespaceId, visit: Visit
     .await
 }
 
-pub(crate) async fn edges(session: Session, namespace: NamespaceId, visit: VisitEdge<'_>) -> Result<(), GraphError> {
-    each(session, EDGES, statement(cypher!("edges_stream"), namespace), |row, now| {
+pub(crate) async fn edges(
+    session: Session,
+    namespace: NamespaceId,
+    ids: IdRange,
+    visit: VisitEdge<'_>,
+) -> Result<(), GraphError> {
+    each(session, EDGES, ranged(statement(cypher!("edges_stream"), namespace), ids), |row, now| {
         let Some((id, (source, target))) = edge(EDGES, row)? else { return Ok(false) };
         let label: &str = row.get("label").map_err(|_| unreadable(EDGES))?;
+        let is_stranded = !(is_live(EDGES, row, ("node", source), "source_valid_until", now)?
+            && is_live(EDGES, row, ("node", target), "target_valid_until", now)?);
         let is_live = is_live(EDGES, row, ("edge", id), "valid_until", now)?;
-        visit(EdgeView { id, source, target, label, is_live });
+        visit(EdgeView { id, source, target, label, is_live, is_stranded });
         Ok(true)
     })
     .await
@@ -71,6 +91,32 @@ pub(crate) async fn edge_rows(session: Session, namespace: NamespaceId, visit: V
         Ok(true)
     })
     .await
+}
+
+pub(crate) async fn nodes_at(
+    mut session: Session,
+    namespace: NamespaceId,
+    nodes: &[Uuid],
+    visit: VisitRow<'_>,
+) -> Result<(), GraphError> {
+    for ids in chunks(nodes.iter().map(load::text)) {
+        let statement = statement(cypher!("nodes_at"), namespace).param("ids", ids);
+        session.each(NODES, statement, |row| load::node(row).map(&mut *visit)).await?;
+    }
+    session.close(NODES).await
+}
+
+pub(crate) async fn edges_at(
+    mut session: Session,
+    namespace: NamespaceId,
+    ends: &[(Uuid, Uuid)],
+    visit: VisitRow<'_>,
+) -> Result<(), GraphError> {
+    for pairs in chunks(ends.iter().map(load::pair)) {
+        let statement = statement(cypher!("edges_at"), namespace).param("pairs", pairs);
+        session.each(EDGES, statement, |row| Ok(load::edge(row)?.map_or((), |edge| visit(edge.row)))).await?;
+    }
+    session.close(EDGES).await
 }
 
 pub(crate) async fn references(

@@ -4,6 +4,7 @@ use async_trait::async_trait;
 use dream_core::change::{Row, RowKey, Table};
 use dream_core::clock::Moment;
 use dream_core::id::NamespaceId;
+use dream_core::mirror::verify::IdRange;
 use uuid::Uuid;
 
 use crate::error::StoreError;
@@ -44,6 +45,17 @@ pub struct RelationshipView<'a> {
     pub target: Uuid,
     /// Its type; Khora's default where the store holds null.
     pub relationship_type: &'a str,
+}
+
+/// A row as verification sees it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StandingView<'a> {
+    /// The row.
+    pub id: Uuid,
+    /// Whether it is live.
+    pub is_live: bool,
+    /// Ends and type, if it is a relationship.
+    pub edge: Option<((Uuid, Uuid), &'a str)>,
 }
 
 /// The references of one row, and which of them are dead.
@@ -96,6 +108,9 @@ pub type VisitEntity<'v> = &'v mut (dyn for<'r> FnMut(EntityView<'r>) + Send);
 /// A callback for relationships.
 pub type VisitRelationship<'v> = &'v mut (dyn for<'r> FnMut(RelationshipView<'r>) + Send);
 
+/// A callback for rows that are verified.
+pub type VisitStanding<'v> = &'v mut (dyn for<'r> FnMut(StandingView<'r>) + Send);
+
 /// A callback for references.
 pub type VisitReference<'v> = &'v mut (dyn for<'r> FnMut(ReferenceView<'r>) + Send);
 
@@ -116,6 +131,9 @@ pub trait Snapshot: Send {
 
     /// Live relationships.
     async fn relationships(&mut self, visit: VisitRelationship<'_>) -> Result<(), StoreError>;
+
+    /// Entities or relationships with these ids, retired ones included; of another table none.
+    async fn standing(&mut self, table: Table, ids: IdRange, visit: VisitStanding<'_>) -> Result<(), StoreError>;
 
     /// Entities and relationships that have references, retired ones included.
     async fn references(&mut self, visit: VisitReference<'_>) -> Result<(), StoreError>;

@@ -6,6 +6,7 @@
 use async_trait::async_trait;
 use dream_core::change::Row;
 use dream_core::id::NamespaceId;
+use dream_core::mirror::verify::IdRange;
 use dream_core::mirror::{GraphNeeds, GraphRows, GraphWrites};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
@@ -103,6 +104,8 @@ pub struct EdgeView<'a> {
     pub label: &'a str,
     /// Whether it is live.
     pub is_live: bool,
+    /// Whether one of its ends is retired.
+    pub is_stranded: bool,
 }
 
 /// The references of an edge.
@@ -151,11 +154,22 @@ pub trait Graph: Send + Sync {
     /// Whether the graph holds an edge of the namespace; where it does, it is the source of edges.
     async fn has_edges(&self, namespace: NamespaceId) -> Result<bool, GraphError>;
 
-    /// Streams the nodes of a namespace, retired ones included, unordered.
-    async fn nodes(&self, namespace: NamespaceId, visit: VisitNode<'_>) -> Result<(), GraphError>;
+    /// Streams the nodes of a namespace with these ids, retired ones included, unordered.
+    async fn nodes(&self, namespace: NamespaceId, ids: IdRange, visit: VisitNode<'_>) -> Result<(), GraphError>;
 
-    /// Streams the edges of a namespace, ended ones included, unordered.
-    async fn edges(&self, namespace: NamespaceId, visit: VisitEdge<'_>) -> Result<(), GraphError>;
+    /// Streams the edges of a namespace with these ids, ended ones included, unordered.
+    async fn edges(&self, namespace: NamespaceId, ids: IdRange, visit: VisitEdge<'_>) -> Result<(), GraphError>;
+
+    /// These nodes with all that a table would hold of them, unlocked.
+    async fn nodes_at(&self, namespace: NamespaceId, nodes: &[Uuid], visit: VisitRow<'_>) -> Result<(), GraphError>;
+
+    /// The edges between these nodes with all that a table would hold of them, unlocked.
+    async fn edges_at(
+        &self,
+        namespace: NamespaceId,
+        ends: &[(Uuid, Uuid)],
+        visit: VisitRow<'_>,
+    ) -> Result<(), GraphError>;
 
     /// Streams the edges of a namespace that have references, unordered.
     async fn references(&self, namespace: NamespaceId, visit: VisitEdgeReferences<'_>) -> Result<(), GraphError>;

@@ -173,8 +173,8 @@ pub trait MirrorStore: Send + Sync {
     /// What was kept of these ops when they were carried out on the graph, and not taken back since.
     async fn graph_records(&self, ops: &[OpId]) -> Result<BTreeMap<OpId, GraphRecord>, StoreError>;
 
-    /// The same of a whole namespace, in the order in which the graph was told, behind a place of the queue; each with its
-    /// place.
+    /// The same of a whole namespace, and how ops that were taken back left the graph, in the order in which it was told,
+    /// behind a place of the queue; each with its place.
     async fn graph_records_behind(
         &self,
         namespace: NamespaceId,

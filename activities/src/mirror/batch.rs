@@ -4,7 +4,9 @@ use std::collections::BTreeSet;
 
 use dream_core::change::{Column, RowKey};
 use dream_core::id::OpId;
-use dream_core::mirror::{GraphNeeds, GraphRecord, GraphRows, GraphWrites, Telling, Told, tell as tell_rows};
+use dream_core::mirror::{
+    Direction, GraphNeeds, GraphRecord, GraphRows, GraphWrites, Telling, Told, tell as tell_rows,
+};
 use dream_ports::mirror::{DrainFence, KeptRow, OutboxRow};
 use dream_ports::{Graph, GraphError, GraphTx, Store, StoreError};
 use uuid::Uuid;
@@ -51,7 +53,10 @@ pub(super) async fn tell(
             id: row.id,
             op: row.op,
             direction: row.direction,
-            record,
+            record: match row.direction {
+                Direction::Apply => record,
+                Direction::Undo => record.digests(),
+            },
             answer,
         })
         .collect();

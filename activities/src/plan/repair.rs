@@ -13,9 +13,10 @@ use crate::world::StoreHandle;
 
 pub(super) async fn draw(handle: &StoreHandle, run: &RunRecord) -> Result<Drawn, NotDrawn> {
     let Some(graph) = handle.graph.as_deref() else { return Err(Reason::BackendUnsupported.into()) };
-    let comparison = compare(handle, graph, run.namespace).await?.map_err(|error| away(run.namespace, &error))?;
     let mut repairs = Repairs::default();
-    let compared = comparison.each(&mut |difference, id, ends| repairs.take(difference, id, ends));
+    let compared = compare(handle, graph, run.namespace, &mut |found| repairs.take(found))
+        .await?
+        .map_err(|error| away(run.namespace, &error))?;
     let kept: Vec<SkipReason> = repairs
         .is_more
         .then_some(SkipReason { op_kind: OpKind::MirrorRepair, reason: Reason::PlanCapReached, count: None })

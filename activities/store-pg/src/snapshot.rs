@@ -7,9 +7,10 @@ use async_trait::async_trait;
 use dream_core::change::{Column, Row, RowKey, Table};
 use dream_core::clock::Moment;
 use dream_core::id::NamespaceId;
+use dream_core::mirror::verify::IdRange;
 use dream_ports::content::{
-    ChunkView, EntityView, ReferenceView, RelationshipView, Resurfaced, Snapshot, VisitChunk, VisitEntity,
-    VisitReference, VisitRelationship, VisitRow, VisitVector,
+    ChunkView, EntityView, ReferenceView, RelationshipView, Resurfaced, Snapshot, StandingView, VisitChunk,
+    VisitEntity, VisitReference, VisitRelationship, VisitRow, VisitStanding, VisitVector,
 };
 use dream_ports::{ContentStore, StoreError};
 use futures::TryStreamExt as _;
@@ -198,6 +199,27 @@ impl Snapshot for PgSnapshot {
                 target: at(&row, 2, "target_entity_id")?,
                 relationship_type: at(&row, 3, "relationship_type")?,
             });
+            Ok(())
+        })
+        .await
+    }
+
+    async fn standing(&mut self, table: Table, ids: IdRange, visit: VisitStanding<'_>) -> Result<(), StoreError> {
+        let statement = match table {
+            Table::Entities => sql!("entities/standing"),
+            Table::Relationships => sql!("relationships/standing"),
+            _ => return Ok(()),
+        };
+        let statement = self.statement_now(statement).bind(ids.first).bind(ids.last);
+        self.each(table.as_str(), statement, |row| {
+            let edge = match table {
+                Table::Relationships => Some((
+                    (at(&row, 2, "source_entity_id")?, at(&row, 3, "target_entity_id")?),
+                    at(&row, 4, "relationship_type")?,
+                )),
+                _ => None,
+            };
+            visit(StandingView { id: at(&row, 0, "id")?, is_live: at(&row, 1, "valid_until")?, edge });
             Ok(())
         })
         .await

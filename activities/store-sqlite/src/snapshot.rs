@@ -4,11 +4,12 @@ use async_trait::async_trait;
 use dream_core::change::{Column, Row, RowKey, Table};
 use dream_core::clock::Moment;
 use dream_core::id::NamespaceId;
+use dream_core::mirror::verify::IdRange;
 use dream_core::rows::{Needs, Rows};
 use dream_core::undo::vector_from_bytes;
 use dream_ports::content::{
-    ChunkView, EntityView, ReferenceView, RelationshipView, Resurfaced, Snapshot, VisitChunk, VisitEntity,
-    VisitReference, VisitRelationship, VisitRow, VisitVector,
+    ChunkView, EntityView, ReferenceView, RelationshipView, Resurfaced, Snapshot, StandingView, VisitChunk,
+    VisitEntity, VisitReference, VisitRelationship, VisitRow, VisitStanding, VisitVector,
 };
 use dream_ports::run::VectorsAt;
 use dream_ports::{ContentStore, StoreError};
@@ -182,6 +183,32 @@ impl Snapshot for SqliteSnapshot {
             Ok(())
         })
         .await
+    }
+
+    async fn standing(&mut self, table: Table, ids: IdRange, visit: VisitStanding<'_>) -> Result<(), StoreError> {
+        let statement = match table {
+            Table::Entities => sql!("entities/standing"),
+            Table::Relationships => sql!("relationships/standing"),
+            _ => return Ok(()),
+        };
+        let mut rows = sqlx::query(statement)
+            .bind(hex(self.namespace.0))
+            .bind(spell_moment(self.now))
+            .bind(hex(ids.first))
+            .bind(hex(ids.last))
+            .fetch(&mut *self.tx);
+        while let Some(row) = rows.try_next().await.doing(OPERATION)? {
+            let (edge_type, ends);
+            let edge = if table == Table::Relationships {
+                edge_type = text(&row, "relationship_type")?;
+                ends = (id(&row, "source_entity_id")?, id(&row, "target_entity_id")?);
+                Some((ends, edge_type.as_str()))
+            } else {
+                None
+            };
+            visit(StandingView { id: id(&row, "id")?, is_live: get(&row, "is_live")?, edge });
+        }
+        Ok(())
     }
 
     async fn references(&mut self, visit: VisitReference<'_>) -> Result<(), StoreError> {

@@ -218,7 +218,13 @@ pub fn drop_references(row: RowKey, chunks: &[u128]) -> Draft {
 /// A repair of what the graph says of a row.
 pub fn repair(row: RowKey, difference: Difference) -> Draft {
     let evidence = Evidence::Repair(RepairEvidence { difference });
-    draft(OpKind::MirrorRepair, Decision::Planned, Intent::Repair { row, ends: None }, Vec::new(), evidence)
+    draft(
+        OpKind::MirrorRepair,
+        Decision::Planned,
+        Intent::Repair { row, ends: None, columns: BTreeMap::new() },
+        Vec::new(),
+        evidence,
+    )
 }
 
 /// An explanation why entities stay apart.

@@ -137,6 +137,7 @@ macro_rules! for_each_behaviour {
             }
             snapshots {
                 a_namespace_is_streamed_as_it_is
+                a_range_of_ids_is_streamed_in_its_order
                 what_a_migrated_store_left_null_has_a_meaning
                 a_view_stays_the_same_while_somebody_writes
                 vectors_come_as_they_were_written

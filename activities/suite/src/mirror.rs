@@ -256,7 +256,9 @@ pub async fn a_batch_that_happened_is_closed_and_remembered_for_the_undo(kit: &d
         left.sort_unstable();
         left
     });
-    assert_eq!(kit.count("graph_record").await, 2);
+    let behind = store.graph_records_behind(scene.namespace.id, 0, 10).await.unwrap();
+    let behind: Vec<_> = behind.into_iter().map(|(_, record)| record).collect();
+    assert_eq!(behind, [record(ops[1], 1.0), record(ops[2], 1.0), record(ops[0], 2.0)], "how the undo left it, last");
 }
 
 pub async fn a_batch_that_did_not_happen_is_forgotten(kit: &dyn WorldKit) {

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use dream_core::change::{Column, Row, RowKey, Table, Value};
+use dream_core::mirror::verify::IdRange;
 use dream_ports::Snapshot;
 use uuid::Uuid;
 
@@ -63,6 +64,41 @@ pub async fn a_namespace_is_streamed_as_it_is(kit: &dyn WorldKit) {
         })
         .await
         .unwrap();
+}
+
+pub async fn a_range_of_ids_is_streamed_in_its_order(kit: &dyn WorldKit) {
+    let future = INGESTED_AT.plus_seconds(20 * 365 * 86_400);
+    let rows = [
+        entity(3, "Cy").with(Column::ValidUntil, Value::Time(future)),
+        entity(1, "Ada"),
+        entity(2, "Bob").with(Column::ValidUntil, Value::Time(INGESTED_AT)),
+        edge(12, 1, 2, "ENDED").with(Column::ValidUntil, Value::Time(INGESTED_AT)),
+        edge(10, 1, 3, "KNOWS"),
+        edge(13, 1, 2, "PRUNED").with(Column::ValidTo, Value::Time(INGESTED_AT)),
+        edge(11, 1, 2, "RETIRED").with(Column::InvalidatedAt, Value::Time(future)),
+    ];
+    let scene = Scene::new(kit).await.with(&rows).await;
+    let _elsewhere = Scene::numbered(kit, 2).await.with(&[entity(50, "Eve")]).await;
+    let mut snapshot = scene.store.snapshot(scene.namespace.id).await.unwrap();
+    let mut found = Vec::new();
+    snapshot.standing(Table::Entities, IdRange::ALL, &mut |row| found.push((row.id, row.is_live))).await.unwrap();
+    assert_eq!(found, [(id(1), true), (id(2), false), (id(3), true)]);
+    let mut found = Vec::new();
+    let ids = IdRange { first: id(10), last: id(12) };
+    snapshot
+        .standing(Table::Relationships, ids, &mut |row| {
+            let (ends, relationship_type) = row.edge.unwrap();
+            found.push((row.id, row.is_live, ends, relationship_type.to_owned()));
+        })
+        .await
+        .unwrap();
+    let expected = [(10, true, 3, "KNOWS"), (11, false, 2, "RETIRED"), (12, false, 2, "ENDED")];
+    let expected = expected.map(|(edge, is_live, end, kind)| (id(edge), is_live, (id(1), id(end)), kind.to_owned()));
+    assert_eq!(found, expected);
+    let ids = IdRange { first: id(13), last: id(13) };
+    let mut live = Vec::new();
+    snapshot.standing(Table::Relationships, ids, &mut |row| live.push(row.is_live)).await.unwrap();
+    assert_eq!(live, [false]);
 }
 
 pub async fn what_a_migrated_store_left_null_has_a_meaning(kit: &dyn WorldKit) {

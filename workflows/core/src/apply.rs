@@ -134,7 +134,7 @@ impl Group<'_> {
                     centroid::needs(*entity, members, op.draft.decision, &mut needs);
                 }
                 Intent::DropReferences { row, chunks } => gc::needs(*row, chunks, &mut needs),
-                Intent::Repair { row, ends } => needs.rows.extend(ends.is_none().then_some(*row)),
+                Intent::Repair { row, ends, .. } => needs.rows.extend(ends.is_none().then_some(*row)),
                 intent => effect::needs(intent, &mut needs),
             }
             for premise in &op.draft.premises {
@@ -309,8 +309,9 @@ fn premise_needs(premise: &Premise, needs: &mut Needs) {
 /// references from an edge that only the graph has. None if there are rows to change; an error says why it is stale.
 fn in_graph(op: &Op, rows: &Rows) -> Result<Option<OpResult>, Reason> {
     match &op.draft.intent {
-        Intent::Repair { row, ends } if ends.is_some() || rows.get(*row).is_some() => {
-            Ok(Some(told(op, vec![Verb::Repair { row: *row, ends: *ends }], EffectNumbers::default())))
+        Intent::Repair { row, ends, columns } if ends.is_some() || rows.get(*row).is_some() => {
+            let repair = Verb::Repair { row: *row, ends: *ends, columns: columns.clone() };
+            Ok(Some(told(op, vec![repair], EffectNumbers::default())))
         }
         Intent::Repair { .. } => Err(Reason::RowMissing),
         Intent::DropReferences { row, chunks } if rows.get(*row).is_none() => {

@@ -19,6 +19,8 @@ mod writes;
 #[cfg(test)]
 mod tests;
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
@@ -30,6 +32,7 @@ pub use writes::{EdgeCreate, EdgeMove, EdgeRemove, EdgeSet, GraphWrites, NodeSet
 
 use crate::apply::EffectNumbers;
 use crate::change::{Column, RowChange, RowKey};
+use crate::digest::Fingerprint;
 use crate::op::Intent;
 
 /// One thing to do to the graph.
@@ -79,6 +82,9 @@ pub enum Verb {
         /// Where an edge shall run that the graph alone has.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         ends: Option<(Uuid, Uuid)>,
+        /// Properties that go back to what an op left, by its digest, where the tables still hold that.
+        #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+        columns: BTreeMap<Column, Fingerprint>,
     },
     /// The op is taken back, by what the store kept of the graph when it was told.
     TakeBack {
@@ -143,7 +149,7 @@ impl Verb {
                     rewrite.iter().flat_map(|rewrite| [rewrite.relationship, rewrite.source, rewrite.target]);
                 retire.iter().chain(invalidate).copied().chain(rewritten).collect()
             }
-            Self::Repair { row, ends } => {
+            Self::Repair { row, ends, .. } => {
                 ends.iter().flat_map(|(source, target)| [*source, *target]).chain([row.id]).collect()
             }
             Self::TakeBack { .. } => Vec::new(),

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use dream_core::change::{Column, Row, Table, Value};
+use dream_core::mirror::verify::IdRange;
 use dream_ports::graph::Stray;
 use dream_ports::{Graph, GraphError};
 use uuid::Uuid;
@@ -43,19 +44,19 @@ async fn streams_give_every_node_and_every_edge() {
     assert!(kit.graph.has_edges(kit.namespace).await.unwrap());
 
     let mut nodes = BTreeMap::new();
-    kit.graph.nodes(kit.namespace, &mut |node| nodes.extend([(node.id, node.is_live)])).await.unwrap();
+    kit.graph.nodes(kit.namespace, IdRange::ALL, &mut |node| nodes.extend([(node.id, node.is_live)])).await.unwrap();
     assert_eq!(nodes, BTreeMap::from([(a, true), (b, true), (retired, false)]));
 
     let mut found = BTreeMap::new();
     let mut visit = |edge: dream_ports::graph::EdgeView<'_>| {
-        found.insert(edge.id, (edge.source, edge.target, edge.label.to_owned(), edge.is_live));
+        found.insert(edge.id, (edge.source, edge.target, edge.label.to_owned(), edge.is_live, edge.is_stranded));
     };
-    kit.graph.edges(kit.namespace, &mut visit).await.unwrap();
+    kit.graph.edges(kit.namespace, IdRange::ALL, &mut visit).await.unwrap();
     let expected = [
-        (a, b, "KNOWS".to_owned(), true),
-        (b, a, "KNOWS".to_owned(), false),
-        (a, retired, "back`tick".to_owned(), true),
-        (retired, b, "KNOWS".to_owned(), true),
+        (a, b, "KNOWS".to_owned(), true, false),
+        (b, a, "KNOWS".to_owned(), false, false),
+        (a, retired, "back`tick".to_owned(), true, true),
+        (retired, b, "KNOWS".to_owned(), true, true),
     ];
     assert_eq!(found, edges.into_iter().zip(expected).collect());
 
@@ -73,12 +74,40 @@ async fn streams_give_every_node_and_every_edge() {
 }
 
 #[tokio::test]
+async fn a_range_of_ids_is_streamed_and_rows_are_read_where_they_are() {
+    let kit = kit().await;
+    let (nodes, edges) = world(&kit).await;
+    for ids in [nodes.to_vec(), edges.to_vec()] {
+        let mut ids = ids;
+        ids.sort_unstable();
+        let range = IdRange { first: ids[0], last: ids[1] };
+        let mut found = Vec::new();
+        kit.graph.nodes(kit.namespace, range, &mut |node| found.push(node.id)).await.unwrap();
+        kit.graph.edges(kit.namespace, range, &mut |edge| found.push(edge.id)).await.unwrap();
+        found.sort_unstable();
+        assert_eq!(found, ids[..2]);
+    }
+    let [a, b, retired] = nodes;
+    let mut names = Vec::new();
+    let mut visit = |row: Row| names.push((row.id, row.get(Column::Name).text().map(str::to_owned)));
+    kit.graph.nodes_at(kit.namespace, &[b, a, Uuid::now_v7()], &mut visit).await.unwrap();
+    names.sort_unstable();
+    let mut expected = vec![(a, Some("a".to_owned())), (b, Some("b".to_owned()))];
+    expected.sort_unstable();
+    assert_eq!(names, expected);
+    let mut found = Vec::new();
+    let mut visit = |row: Row| found.push((row.id, row.get(Column::SourceChunkIds).ids().to_vec()));
+    kit.graph.edges_at(kit.namespace, &[(a, b), (b, retired)], &mut visit).await.unwrap();
+    assert_eq!(found, [(edges[0], vec![a])]);
+}
+
+#[tokio::test]
 async fn a_stream_goes_on_over_many_pages() {
     let kit = kit().await;
     kit.run("UNWIND range(1, 3500) AS i CREATE (:Entity {id: randomUUID(), namespace_id: $ns, name: 'n' + i, entity_type: 'x'})")
         .await;
     let mut count = 0;
-    kit.graph.nodes(kit.namespace, &mut |_| count += 1).await.unwrap();
+    kit.graph.nodes(kit.namespace, IdRange::ALL, &mut |_| count += 1).await.unwrap();
     assert_eq!(count, 3500);
 }
 

@@ -3,6 +3,6 @@
 select o.id, g.record
   from dream.graph_record g
   join dream.outbox o on o.op_id = g.op_id and o.direction = g.direction
- where g.namespace_id = $1 and g.direction = 'apply' and o.namespace_id = $1 and o.id > $2
+ where g.namespace_id = $1 and o.namespace_id = $1 and o.id > $2
  order by o.id
  limit $3

@@ -12,11 +12,13 @@ use std::collections::BTreeMap;
 use uuid::Uuid;
 
 use crate::change::{Column, Row, RowKey, Table, Value};
+use crate::digest::Fingerprint;
 use crate::mirror::Telling;
-use crate::mirror::verify::Difference;
+use crate::mirror::verify::{Difference, Found};
 use crate::op::{Decision, Draft, Intent, OpKind};
 use crate::realm::graph::evidence::{Evidence, RepairEvidence};
 use crate::rows::{Editor, NotLoaded};
+use crate::undo::fingerprint;
 
 /// Repairs that one run draws up: what a plan can show. More are the next run's.
 pub const REPAIRS_MAX: usize = 20_000;
@@ -33,8 +35,9 @@ pub struct Repairs {
 }
 
 impl Repairs {
-    /// Takes in a difference; `ends` are where an edge shall run that the graph alone has.
-    pub fn take(&mut self, difference: Difference, id: Uuid, ends: Option<(Uuid, Uuid)>) {
+    /// Takes in a difference.
+    pub fn take(&mut self, found: Found) {
+        let Found { difference, id, ends, columns } = found;
         let row = match difference {
             Difference::NodeMissing | Difference::NodeNotRetired | Difference::NodeNotLive => RowKey::entity(id),
             Difference::EdgeMissing
@@ -42,7 +45,11 @@ impl Repairs {
             | Difference::EdgeTypeDiffers
             | Difference::EdgeNotRetired => RowKey::relationship(id),
             Difference::EdgeNotAsTold if ends.is_some() => RowKey::relationship(id),
+            Difference::NodePropertiesDiffer if !columns.is_empty() => RowKey::entity(id),
+            Difference::EdgePropertiesDiffer if !columns.is_empty() => RowKey::relationship(id),
             Difference::NodeUnknown
+            | Difference::NodePropertiesDiffer
+            | Difference::EdgePropertiesDiffer
             | Difference::EdgeStranded
             | Difference::EdgeUnknown
             | Difference::EdgeNotAsTold => {
@@ -59,7 +66,7 @@ impl Repairs {
             kind: OpKind::MirrorRepair,
             decision: Decision::Planned,
             rule: if ends.is_some() { "as_told" } else { "as_stored" }.to_owned(),
-            intent: Intent::Repair { row, ends },
+            intent: Intent::Repair { row, ends, columns },
             premises: Vec::new(),
             depends_on: Vec::new(),
             evidence: Evidence::Repair(RepairEvidence { difference }),
@@ -73,13 +80,33 @@ pub(super) fn carry_out(
     stored: &BTreeMap<RowKey, Row>,
     telling: &Telling<'_>,
     row: RowKey,
-    ends: Option<(Uuid, Uuid)>,
+    (ends, columns): (Option<(Uuid, Uuid)>, &BTreeMap<Column, Fingerprint>),
 ) -> Result<bool, NotLoaded> {
     if let Some(ends) = ends {
         return lead(editor, row, ends);
     }
     let Some(found) = stored.get(&row) else { return Ok(true) };
-    if row.table == Table::Entities { node(editor, found, telling) } else { edge(editor, stored, found, telling) }
+    let is_missing = if row.table == Table::Entities {
+        node(editor, found, telling)?
+    } else {
+        edge(editor, stored, found, telling)?
+    };
+    put_back(editor, found, columns)?;
+    Ok(is_missing)
+}
+
+/// Puts properties back to what an op left, as far as the tables still hold that.
+fn put_back(editor: &mut Editor<'_>, stored: &Row, columns: &BTreeMap<Column, Fingerprint>) -> Result<(), NotLoaded> {
+    if editor.rows().get(stored.key()).is_none() {
+        return Ok(());
+    }
+    for (column, digest) in columns {
+        let value = stored.get(*column);
+        if fingerprint(value) == *digest {
+            editor.set(stored.key(), *column, value.clone())?;
+        }
+    }
+    Ok(())
 }
 
 fn node(editor: &mut Editor<'_>, stored: &Row, telling: &Telling<'_>) -> Result<bool, NotLoaded> {

@@ -65,7 +65,7 @@ impl GraphNeeds {
                     self.edges_between.insert((rewrite.source, rewrite.target));
                 }
             }
-            Verb::Repair { row, ends } => {
+            Verb::Repair { row, ends, .. } => {
                 if row.table == Table::Entities {
                     self.nodes.insert(row.id);
                 } else {

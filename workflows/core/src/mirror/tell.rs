@@ -47,6 +47,19 @@ pub struct GraphRecord {
     pub retired: Vec<Uuid>,
 }
 
+impl GraphRecord {
+    /// What is kept of an op that was taken back, which nobody takes back again: how it left the properties, by digest. Where
+    /// its edges run is the affair of whoever led them there.
+    #[must_use]
+    pub fn digests(mut self) -> Self {
+        for cell in self.undo.changes.iter_mut().flat_map(|change| change.columns.values_mut()) {
+            cell.before = Cell::from(Value::Null);
+            cell.added.clear();
+        }
+        Self { ends: BTreeMap::new(), removed: Vec::new(), retired: Vec::new(), ..self }
+    }
+}
+
 /// An edge that is gone from the graph.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -152,7 +165,7 @@ fn carry_out(
             missing |= end_nodes(editor, telling, retire)?;
             Ok(missing)
         }
-        Verb::Repair { row, ends } => repair::carry_out(editor, stored, telling, *row, *ends),
+        Verb::Repair { row, ends, columns } => repair::carry_out(editor, stored, telling, *row, (*ends, columns)),
         Verb::TakeBack { overwrite } => take_back(editor, telling, *overwrite),
     }
 }
@@ -234,9 +247,13 @@ fn record_of(rows: &GraphRows, telling: &Telling<'_>, changes: &[RowChange]) -> 
         retired: Vec::new(),
     };
     for change in changes {
-        let after = |column| change.columns.iter().find(|cell| cell.column == column).map(|cell| &cell.after);
+        let cell = |column| change.columns.iter().find(|cell| cell.column == column);
+        let after = |column| cell(column).map(|cell| &cell.after);
         if change.key.table == Table::Entities {
-            if after(Column::ValidUntil).is_some_and(|until| !until.is_null()) {
+            // One that had ended already, and at another time from now on, was retired before.
+            let had_ended = |until: &Cell| until.value.time().is_some_and(|until| until <= telling.at);
+            let until = cell(Column::ValidUntil).filter(|until| !until.after.is_null());
+            if until.is_some_and(|until| !had_ended(&until.before)) {
                 record.retired.push(change.key.id);
             }
             continue;

@@ -2,17 +2,35 @@
 //! nodes and at last the edges.
 //!
 //! Nodes are compared both ways. Edges are compared both ways only where the tables hold edges of the namespace; elsewhere
-//! the graph is looked at alone, edge by edge, and none of them is held. What an op left is compared with what was kept of it.
+//! the graph is looked at alone, edge by edge, and none of them is held. What an op left is compared with what was kept of it:
+//! where an edge runs, and the properties that it wrote, as long as nobody wrote to the same node or edge since.
+//!
+//! **Invariant:** no more than a bounded number of ids is held, however large the namespace. The ids are compared range by
+//! range, in their order: where a range turns out to hold too many, its upper half is left to the next pass.
+
+mod range;
+mod told;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
+pub use range::IdRange;
+use told::Told;
+
+use crate::change::{Column, Row, RowKey, Table};
+use crate::digest::Fingerprint;
 use crate::mirror::GraphRecord;
 
 /// Ids that are named of one kind of difference.
 pub const EXAMPLES_MAX: usize = 20;
+
+/// Ids that one pass holds: some 60 MB, and enough that most namespaces take one pass.
+const IDS_HELD_MAX: usize = 500_000;
+
+/// Edges of the graph that are asked for at once with their properties, and nodes.
+pub const OWNED_PER_BATCH: usize = 1_000;
 
 /// How a store and its graph differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -40,6 +58,10 @@ pub enum Difference {
     EdgeNotRetired,
     /// An edge that an op led over is elsewhere, or gone.
     EdgeNotAsTold,
+    /// A property that an op wrote to a node is another, and nobody says to have written it.
+    NodePropertiesDiffer,
+    /// A property that an op wrote to an edge is another, and nobody says to have written it.
+    EdgePropertiesDiffer,
 }
 
 impl Difference {
@@ -57,6 +79,8 @@ impl Difference {
             Self::EdgeTypeDiffers => "edge of another type",
             Self::EdgeNotRetired => "relationship retired, edge live",
             Self::EdgeNotAsTold => "edge not as an op left it",
+            Self::NodePropertiesDiffer => "node with other properties",
+            Self::EdgePropertiesDiffer => "edge with other properties",
         }
     }
 }
@@ -83,6 +107,8 @@ pub struct Compared {
     pub edges: u64,
     /// Edges that ops led over, as far as it is kept.
     pub edges_told: u64,
+    /// Nodes and edges whose properties ops wrote, as far as it is kept, and nobody wrote since.
+    pub properties_told: u64,
     /// How they differ.
     pub differences: BTreeMap<Difference, Differing>,
 }
@@ -107,17 +133,41 @@ struct EdgeSides {
     graph: Option<EdgeSide>,
 }
 
+/// A difference, with what a repair of it has to know.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Found {
+    /// Of which kind.
+    pub difference: Difference,
+    /// The node or the edge.
+    pub id: Uuid,
+    /// Where an edge shall run that the graph alone has.
+    pub ends: Option<(Uuid, Uuid)>,
+    /// Properties of which the tables still hold what an op left, by its digest.
+    pub columns: BTreeMap<Column, Fingerprint>,
+}
+
 /// A comparison.
-#[derive(Debug, Default)]
+///
+/// Each pass is fed with what is in [`Comparison::range`]: the tables, the records, the nodes, the edges, then the rows that
+/// [`Comparison::owned`] asks for. [`Comparison::finish_pass`] says whether there is another.
+#[derive(Debug)]
 pub struct Comparison {
+    range: IdRange,
+    held_max: usize,
+    is_first: bool,
     nodes: BTreeMap<Uuid, Sides>,
     edges: BTreeMap<Uuid, EdgeSides>,
-    told: BTreeMap<Uuid, Option<(Uuid, Uuid)>>,
+    stranded: BTreeSet<Uuid>,
+    told: Told,
     /// Whether the tables hold edges of the namespace.
     has_relationships: bool,
-    /// Live edges that were looked at and are not held.
-    edges_passed: u64,
-    stranded: BTreeSet<Uuid>,
+    compared: Compared,
+}
+
+impl Default for Comparison {
+    fn default() -> Self {
+        Self::holding(IDS_HELD_MAX)
+    }
 }
 
 fn type_digest(text: &str) -> u64 {
@@ -126,88 +176,182 @@ fn type_digest(text: &str) -> u64 {
 }
 
 impl Comparison {
+    /// One whose passes hold so many ids.
+    pub(super) fn holding(held_max: usize) -> Self {
+        Self {
+            range: IdRange::ALL,
+            held_max,
+            is_first: true,
+            nodes: BTreeMap::new(),
+            edges: BTreeMap::new(),
+            stranded: BTreeSet::new(),
+            told: Told::default(),
+            has_relationships: false,
+            compared: Compared::default(),
+        }
+    }
+
+    /// The ids that this pass compares. What lies beyond may be left out.
+    pub const fn range(&self) -> IdRange {
+        self.range
+    }
+
     /// An entity of the tables.
     pub fn entity(&mut self, id: Uuid, is_live: bool) {
-        self.nodes.entry(id).or_default().store = Some(is_live);
+        if self.range.contains(id) {
+            self.nodes.entry(id).or_default().store = Some(is_live);
+            self.narrow();
+        }
     }
 
     /// A node of the graph.
     pub fn node(&mut self, id: Uuid, is_live: bool) {
-        self.nodes.entry(id).or_default().graph = Some(is_live);
+        if self.range.contains(id) {
+            self.nodes.entry(id).or_default().graph = Some(is_live);
+            self.narrow();
+        }
     }
 
     /// A relationship of the tables.
     pub fn relationship(&mut self, id: Uuid, ends: (Uuid, Uuid), relationship_type: &str, is_live: bool) {
-        let side = EdgeSide { ends, type_digest: type_digest(relationship_type), is_live };
-        self.edges.entry(id).or_default().store = Some(side);
         self.has_relationships = true;
-    }
-
-    /// An edge of the graph, behind everything else.
-    pub fn edge(&mut self, id: Uuid, ends: (Uuid, Uuid), label: &str, is_live: bool) {
-        let retired = |end: &Uuid| self.nodes.get(end).is_some_and(|sides| sides.graph == Some(false));
-        if is_live && (retired(&ends.0) || retired(&ends.1)) {
-            self.stranded.insert(id);
-        }
-        if self.has_relationships || self.told.contains_key(&id) {
-            let side = EdgeSide { ends, type_digest: type_digest(label), is_live };
-            self.edges.entry(id).or_default().graph = Some(side);
-        } else {
-            self.edges_passed += u64::from(is_live);
+        if self.range.contains(id) {
+            let side = EdgeSide { ends, type_digest: type_digest(relationship_type), is_live };
+            self.edges.entry(id).or_default().store = Some(side);
+            self.narrow();
         }
     }
 
     /// What was kept of an op; later ops later.
     pub fn told(&mut self, record: &GraphRecord) {
-        for (edge, [_, after]) in &record.ends {
-            let is_gone = record.removed.iter().any(|removed| removed.id == *edge);
-            self.told.insert(*edge, (!is_gone).then_some(*after));
-        }
+        self.told.take(record, self.range);
+        self.narrow();
     }
 
-    /// How the two differ.
+    /// An edge of the graph, behind the tables and the records.
+    pub fn edge(&mut self, id: Uuid, ends: (Uuid, Uuid), label: &str, is_live: bool, is_stranded: bool) {
+        // Those that are not held are counted as they pass, and the first pass sees all of them.
+        if !self.has_relationships && self.is_first {
+            self.compared.edges += u64::from(is_live);
+        }
+        if !self.range.contains(id) {
+            return;
+        }
+        if is_live && is_stranded {
+            self.stranded.insert(id);
+        }
+        if self.has_relationships || self.told.ends.contains_key(&id) {
+            let side = EdgeSide { ends, type_digest: type_digest(label), is_live };
+            self.edges.entry(id).or_default().graph = Some(side);
+        }
+        self.narrow();
+    }
+
+    /// Nodes, and the ends of edges, whose properties are to be looked at once the nodes and edges are there.
+    pub fn owned(&self) -> (Vec<Uuid>, BTreeSet<(Uuid, Uuid)>) {
+        self.told.owned(|edge| self.edges.get(&edge).and_then(|sides| sides.graph).map(|side| side.ends))
+    }
+
+    /// A node or an edge of the graph with its properties; answers whether one that an op wrote is another now.
+    pub fn properties(&mut self, row: &Row) -> bool {
+        self.told.properties(row, &mut self.compared.properties_told)
+    }
+
+    /// The same row of the tables, where they have it and [`Comparison::properties`] found a difference.
+    pub fn stored(&mut self, row: &Row) {
+        self.told.stored(row);
+    }
+
+    /// What the passes came to.
     pub fn finish(self) -> Compared {
-        self.each(&mut |_, _, _| {})
+        self.compared
     }
 
-    /// How the two differ, saying of each difference which row it is about, and of an edge that the graph alone has where
-    /// it shall run.
-    pub fn each(self, visit: &mut dyn FnMut(Difference, Uuid, Option<(Uuid, Uuid)>)) -> Compared {
-        let mut compared = Compared { edges_told: self.told.len() as u64, ..Compared::default() };
-        let mut differences = Differences { all: BTreeMap::new(), visit };
-        for (id, sides) in &self.nodes {
-            compared.entities += u64::from(sides.store == Some(true));
-            compared.nodes += u64::from(sides.graph == Some(true));
-            let difference = match (sides.store, sides.graph) {
-                (Some(true), None) => Difference::NodeMissing,
-                (None, Some(true)) => Difference::NodeUnknown,
-                (Some(false), Some(true)) => Difference::NodeNotRetired,
-                (Some(true), Some(false)) => Difference::NodeNotLive,
-                _ => continue,
-            };
-            differences.add(difference, *id, None);
+    /// Ends a pass: says of each difference which row it is about, and answers whether there is another pass.
+    pub fn finish_pass(&mut self, visit: &mut dyn FnMut(Found)) -> bool {
+        let held = self.nodes.len() + self.edges.len() + self.told.len();
+        self.compare(visit);
+        self.is_first = false;
+        self.nodes.clear();
+        self.edges.clear();
+        self.stranded.clear();
+        self.told = Told::default();
+        match self.range.behind(held, self.held_max / 2) {
+            Some(next) => {
+                self.range = next;
+                true
+            }
+            None => false,
         }
-        self.stranded.iter().for_each(|id| differences.add(Difference::EdgeStranded, *id, None));
-        compared.edges = self.edges_passed;
-        for (id, sides) in &self.edges {
-            compared.relationships += u64::from(sides.store.is_some_and(|side| side.is_live));
-            compared.edges += u64::from(sides.graph.is_some_and(|side| side.is_live));
-            if self.has_relationships
-                && let Some(difference) = edge_difference(*sides)
-            {
-                differences.add(difference, *id, None);
+    }
+
+    /// Leaves the upper half of the ids to the next pass, where there are too many.
+    fn narrow(&mut self) {
+        if self.nodes.len() + self.edges.len() + self.stranded.len() + self.told.len() <= self.held_max {
+            return;
+        }
+        let held = self.nodes.keys().chain(self.edges.keys()).chain(&self.stranded).copied();
+        let Some(range) = self.range.lower_half(held.chain(self.told.ids()).collect()) else { return };
+        self.range = range;
+        self.nodes.retain(|id, _| range.contains(*id));
+        self.edges.retain(|id, _| range.contains(*id));
+        self.stranded.retain(|id| range.contains(*id));
+        self.told.retain(range);
+    }
+
+    fn compare(&mut self, visit: &mut dyn FnMut(Found)) {
+        let mut differences = Differences { all: &mut self.compared.differences, visit };
+        for (id, sides) in &self.nodes {
+            self.compared.entities += u64::from(sides.store == Some(true));
+            self.compared.nodes += u64::from(sides.graph == Some(true));
+            if let Some(difference) = node_difference(*sides) {
+                differences.add(difference, *id);
+                // Of one that lives against its entity, its end is named already.
+                self.told.leave_out(RowKey::entity(*id), Column::ValidUntil);
             }
         }
-        for (id, expected) in &self.told {
-            let found = self.edges.get(id).and_then(|sides| sides.graph).map(|edge| edge.ends);
+        self.stranded.iter().for_each(|id| differences.add(Difference::EdgeStranded, *id));
+        for (id, sides) in self.edges.iter().filter(|_| self.has_relationships) {
+            self.compared.relationships += u64::from(sides.store.is_some_and(|side| side.is_live));
+            self.compared.edges += u64::from(sides.graph.is_some_and(|side| side.is_live));
+            if let Some(difference) = edge_difference(*sides) {
+                differences.add(difference, *id);
+            }
+        }
+        self.compared.edges_told += self.told.ends.len() as u64;
+        for (id, expected) in &self.told.ends {
+            let sides = self.edges.get(id).copied().unwrap_or_default();
+            let found = sides.graph.map(|edge| edge.ends);
             if found != *expected {
                 // Where the tables have the edge, they say where it shall run.
-                let is_elsewhere = found.is_some() && self.edges.get(id).is_some_and(|sides| sides.store.is_none());
-                differences.add(Difference::EdgeNotAsTold, *id, expected.filter(|_| is_elsewhere));
+                let is_elsewhere = found.is_some() && sides.store.is_none();
+                let ends = expected.filter(|_| is_elsewhere);
+                differences.found(Found { ends, ..Found::of(Difference::EdgeNotAsTold, *id) });
             }
         }
-        compared.differences = differences.all;
-        compared
+        for (key, columns) in self.told.changed() {
+            let difference = match key.table {
+                Table::Entities => Difference::NodePropertiesDiffer,
+                _ => Difference::EdgePropertiesDiffer,
+            };
+            differences.found(Found { columns, ..Found::of(difference, key.id) });
+        }
+    }
+}
+
+impl Found {
+    const fn of(difference: Difference, id: Uuid) -> Self {
+        Self { difference, id, ends: None, columns: BTreeMap::new() }
+    }
+}
+
+const fn node_difference(sides: Sides) -> Option<Difference> {
+    match (sides.store, sides.graph) {
+        (Some(true), None) => Some(Difference::NodeMissing),
+        (None, Some(true)) => Some(Difference::NodeUnknown),
+        (Some(false), Some(true)) => Some(Difference::NodeNotRetired),
+        (Some(true), Some(false)) => Some(Difference::NodeNotLive),
+        _ => None,
     }
 }
 
@@ -224,18 +368,22 @@ fn edge_difference(sides: EdgeSides) -> Option<Difference> {
     }
 }
 
-struct Differences<'v> {
-    all: BTreeMap<Difference, Differing>,
-    visit: &'v mut dyn FnMut(Difference, Uuid, Option<(Uuid, Uuid)>),
+struct Differences<'c> {
+    all: &'c mut BTreeMap<Difference, Differing>,
+    visit: &'c mut dyn FnMut(Found),
 }
 
 impl Differences<'_> {
-    fn add(&mut self, difference: Difference, id: Uuid, ends: Option<(Uuid, Uuid)>) {
-        (self.visit)(difference, id, ends);
-        let differing = self.all.entry(difference).or_default();
+    fn add(&mut self, difference: Difference, id: Uuid) {
+        self.found(Found::of(difference, id));
+    }
+
+    fn found(&mut self, found: Found) {
+        let differing = self.all.entry(found.difference).or_default();
         differing.count += 1;
         if differing.examples.len() < EXAMPLES_MAX {
-            differing.examples.push(id);
+            differing.examples.push(found.id);
         }
+        (self.visit)(found);
     }
 }

@@ -3,11 +3,13 @@
 //! **Invariant:** there is no memory text here. Text that an op writes lies in the store beside its run, under a keyed digest
 //! ([`Intent::text`]); where it is gone, because somebody forgot it, the op does nothing.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use crate::algo::cosine::Score;
-use crate::change::RowKey;
+use crate::change::{Column, RowKey};
 use crate::digest::{Digester, Fingerprint};
 use crate::realm::space::effect::RecordKind;
 use crate::realm::space::fact::Tier;
@@ -102,6 +104,9 @@ pub enum Intent {
         /// Where an edge shall run that the graph alone has.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         ends: Option<(Uuid, Uuid)>,
+        /// Properties that go back to what an op left, by its digest, where the tables still hold that.
+        #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+        columns: BTreeMap<Column, Fingerprint>,
     },
     /// Looks, or explains why nothing is done, about these rows in id order.
     Observe {
@@ -148,9 +153,12 @@ impl Intent {
             Self::DropReferences { row, chunks } => {
                 ids(digester.text("drop_references").text(row.table.as_str()).bytes(row.id.as_bytes()), chunks)
             }
-            Self::Repair { row, ends } => {
+            Self::Repair { row, ends, columns } => {
                 let ends = ends.iter().flat_map(|(source, target)| [*source, *target]).collect::<Vec<_>>();
-                ids(digester.text("repair").text(row.table.as_str()).bytes(row.id.as_bytes()), &ends)
+                let digester = ids(digester.text("repair").text(row.table.as_str()).bytes(row.id.as_bytes()), &ends);
+                columns
+                    .iter()
+                    .fold(digester, |digester, (column, digest)| digester.text(column.as_str()).bytes(&digest.0))
             }
             Self::Observe { rows } => ids(digester.text("observe"), rows),
             Self::RemoveFact { fact } => digester.text("remove_fact").bytes(fact.as_bytes()),

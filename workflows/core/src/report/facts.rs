@@ -70,6 +70,8 @@ pub struct RunFacts {
     pub skip_reasons: Vec<SkipReason>,
     /// Pairs kept apart beyond those the plan lists.
     pub kept_apart_unlisted: BTreeMap<KeptApartReason, u64>,
+    /// Where edges were read: of the tables, `sql`, or of the graph database, `graph`; none where there is no graph database.
+    pub edge_source: Option<String>,
     /// Outbox rows of it that its graph database had not been told of when it was closed.
     pub graph_left: u32,
     /// Why it failed.

@@ -111,6 +111,7 @@ fn run(mode: Mode, state: RunState) -> RunFacts {
         audit_hash: Some(PlanHash("a0".repeat(32))),
         ops_total: 0,
         counts: Counts::new(),
+        edge_source: None,
         graph_left: 0,
         skip_reasons: vec![SkipReason {
             op_kind: OpKind::DedupeEntities,

@@ -177,6 +177,8 @@ struct EndDream<'a> {
     outcomes: &'a Counts,
     skip_reasons: &'a [SkipReason],
     finished_at: Option<Moment>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    edge_source: Option<&'a str>,
     /// The graph database was not told of everything: Khora's word for it, and the rows.
     #[serde(rename = "graph_mirror.partial_failure", skip_serializing_if = "Option::is_none")]
     graph_left: Option<u32>,
@@ -192,6 +194,7 @@ fn end_dream(run: &RunFacts) -> EndDream<'_> {
         outcomes: &run.counts,
         skip_reasons: &run.skip_reasons,
         finished_at: run.finished_at,
+        edge_source: run.edge_source.as_deref(),
         graph_left: (run.graph_left > 0).then_some(run.graph_left),
         failure: run.failure.map(|code| code.to_string()),
     }

@@ -124,6 +124,10 @@ fn facts(summary: &Summary<'_>, lens: &Lens<'_>, page: &mut String) {
         }
         None => page.push('\n'),
     }
+    if let Some(source) = &run.edge_source {
+        let _ =
+            writeln!(page, "- edges: read from the {}", if source == "graph" { "graph database" } else { "tables" });
+    }
     if let Some(dry_run) = run.plan_of {
         let _ = writeln!(page, "- carries out the plan of dry run `{dry_run}`");
     }
