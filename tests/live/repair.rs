@@ -154,7 +154,7 @@ async fn a_property_of_an_edge_that_an_op_folded_is_looked_at() {
     let lab = GraphLab::with(&world.lines()).await;
     lab.dream(&["--mode", "apply"]);
     lab.write(
-        "MATCH (:Entity {namespace_id: $ns})-[r]->() SET r.source_chunk_ids = [r.id], r.weight = 99.0, r.confidence = 0.01",
+        "MATCH (:Entity {namespace_id: $ns})-[r]->(:Entity) SET r.source_chunk_ids = [r.id], r.weight = 99.0, r.confidence = 0.01",
         &[],
     )
     .await;

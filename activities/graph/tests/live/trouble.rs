@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use dream_core::mirror::verify::IdRange;
 use dream_core::mirror::{EdgeCreate, GraphRows, GraphWrites};
 use dream_graph::NeoGraph;
 use dream_ports::{Graph, GraphError};
@@ -76,7 +77,7 @@ async fn what_cannot_be_read_is_named_without_its_content() {
     let error = kit.begin(1).await.unwrap().load(&needs_touching(&[b]), &mut rows).await.unwrap_err();
     let text = error.to_string();
     assert!(text.contains("valid_until") && text.contains(&edge.to_string()) && !text.contains("secret"), "{text}");
-    let error = kit.graph.edges(kit.namespace, &mut |_| {}).await.unwrap_err();
+    let error = kit.graph.edges(kit.namespace, IdRange::ALL, &mut |_| {}).await.unwrap_err();
     assert!(matches!(error, GraphError::Unreadable { .. }), "{error}");
 }
 
