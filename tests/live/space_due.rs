@@ -136,7 +136,7 @@ async fn each_due_space_dreams_once_and_another_check_starts_nothing_more() {
         assert_eq!(run, run_of_night(space, night.parse().unwrap()).0);
         assert!(due.contains(&space) && trigger == "schedule");
     }
-    let local = lab.program.run(&["due", "--json"]).expect(1);
+    let local = lab.program.run(&["due", "--on", "local", "--json"]).expect(1);
     assert_eq!(local.json()["started"], json!([]), "without Temporal it is the same dream, and was had");
     assert!(local.stderr.contains(&unknown[0].to_string()), "{}", local.stderr);
 }
