@@ -8,8 +8,9 @@ use temporalio_client::{Client, UntypedWorkflow, WorkflowCancelOptions, Workflow
 use crate::lab::Lab;
 use crate::record::{record, record_so_far, replayed};
 use crate::space::{answer, lab};
-use crate::space_due::{self, end, make, night, start_check, workflow_of};
+use crate::space_due::{self, end, make, start_check, workflow_of};
 use crate::space_many::parts;
+use crate::support::zones::night;
 
 /// A dream that waits for its answer, and its run.
 async fn asking(lab: &Lab, space: &str) -> (WorkflowHandle<Client, Dream>, String) {

@@ -1,6 +1,6 @@
 //! The check for due dreams, on Temporal and PostgreSQL: one dream per space and night, whatever becomes of the check.
 
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 
 use dream_core::clock::Moment;
 use dream_core::realm::space::due::{judge, run_of_night};
@@ -16,23 +16,7 @@ use temporalio_client::{Client, WorkflowGetResultOptions, WorkflowHandle, Workfl
 use uuid::Uuid;
 
 use crate::lab::{Lab, PATIENCE, STORE, result};
-
-/// A zone whose clocks show this hour now.
-pub fn zone_where_it_is(hour: i64) -> String {
-    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap().as_secs();
-    let utc = i64::try_from(now / 3_600 % 24).unwrap();
-    // From 12 hours behind to 11 ahead; the names have the sign that people on ships gave them.
-    match (hour - utc + 12).rem_euclid(24) - 12 {
-        0 => "Etc/GMT".to_owned(),
-        ahead if ahead > 0 => format!("Etc/GMT-{ahead}"),
-        behind => format!("Etc/GMT+{}", -behind),
-    }
-}
-
-/// A zone where it is night, and stays it for the time of a test.
-pub fn night() -> String {
-    zone_where_it_is(3)
-}
+use crate::support::zones::{night, now, zone_where_it_is};
 
 /// A lab with tables for spaces.
 pub async fn lab() -> Lab {
@@ -159,9 +143,7 @@ async fn a_space_that_always_fails_starves_no_other_and_is_tried_by_every_check(
 
 /// The workflow of a space's dream tonight.
 pub fn workflow_of(space: Uuid) -> String {
-    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap().as_micros();
-    let now = Moment::from_micros(i64::try_from(now).unwrap());
-    format!("dream/space/{space}/{}", Zone::named(&night()).unwrap().day_of(now))
+    format!("dream/space/{space}/{}", Zone::named(&night()).unwrap().day_of(now()))
 }
 
 #[tokio::test(flavor = "multi_thread")]

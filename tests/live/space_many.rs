@@ -9,7 +9,8 @@ use temporalio_common::protos::temporal::api::history::v1::HistoryEvent;
 use temporalio_common::protos::temporal::api::history::v1::history_event::Attributes;
 
 use crate::lab::{Lab, completed};
-use crate::space_due::{Check, OVER, dreamed, end, lab, make, night, start_check, stop, until};
+use crate::space_due::{Check, OVER, dreamed, end, lab, make, start_check, stop, until};
+use crate::support::zones::night;
 
 type UntypedHandle = WorkflowHandle<Client, UntypedWorkflow>;
 
