@@ -9,7 +9,7 @@ use dream_ports::starter::{NewDream, Start, StartError};
 use serde::Serialize;
 use temporalio_client::Client;
 use temporalio_client::tonic::{Code, IntoRequest as _};
-use temporalio_common::protos::temporal::api::common::v1::{Payload, Payloads, WorkflowType};
+use temporalio_common::protos::temporal::api::common::v1::{Payload, Payloads, Priority, WorkflowType};
 use temporalio_common::protos::temporal::api::enums::v1::WorkflowIdReusePolicy;
 use temporalio_common::protos::temporal::api::sdk::v1::UserMetadata;
 use temporalio_common::protos::temporal::api::taskqueue::v1::TaskQueue;
@@ -17,6 +17,10 @@ use temporalio_common::protos::temporal::api::workflowservice::v1::StartWorkflow
 
 /// The workflow that is started, by its name on the wire.
 const WORKFLOW: &str = "Dream";
+
+/// Behind the server's default of 3: dreams of the night must not hold up the check that starts them, nor somebody who waits
+/// for a dream by day. A server that knows no priorities leaves it.
+const PRIORITY: i32 = 4;
 
 /// Starts dreams through a client.
 pub(crate) struct ClientStarter {
@@ -43,6 +47,7 @@ impl ClientStarter {
             // What has failed may be tried again; what has ended well is the dream of its night.
             workflow_id_reuse_policy: WorkflowIdReusePolicy::AllowDuplicateFailedOnly as i32,
             workflow_start_delay: (!dream.delay.is_zero()).then(|| dream.delay.try_into().ok()).flatten(),
+            priority: Some(Priority { priority_key: PRIORITY, ..Priority::default() }),
             user_metadata: Some(UserMetadata { summary: Some(plain(&summary)?), ..UserMetadata::default() }),
             ..StartWorkflowExecutionRequest::default()
         })

@@ -13,9 +13,10 @@ use dream_workflows::due::DueDreams;
 use dream_workflows::lenient::Lenient;
 use serde_json::json;
 use temporalio_client::{Client, WorkflowGetResultOptions, WorkflowHandle, WorkflowStartOptions};
+use temporalio_common::protos::temporal::api::history::v1::history_event::Attributes;
 use uuid::Uuid;
 
-use crate::lab::{Lab, PATIENCE, STORE, result};
+use crate::lab::{Lab, PATIENCE, STORE, history, result};
 use crate::support::zones::{night, now, zone_where_it_is};
 
 /// A lab with tables for spaces.
@@ -120,6 +121,10 @@ async fn each_due_space_dreams_once_and_another_check_starts_nothing_more() {
         assert_eq!(run, run_of_night(space, night.parse().unwrap()).0);
         assert!(due.contains(&space) && trigger == "schedule");
     }
+    let events = history(&lab.client.get_workflow_handle::<Dream>(workflow_of(due[0]))).await;
+    let Some(Attributes::WorkflowExecutionStartedEventAttributes(started)) = &events[0].attributes else { panic!() };
+    let priority = started.priority.as_ref().unwrap().priority_key;
+    assert_eq!(priority, 4, "the check and people who wait come before the dreams of the night");
     let local = lab.program.run(&["due", "--on", "local", "--json"]).expect(1);
     assert_eq!(local.json()["started"], json!([]), "without Temporal it is the same dream, and was had");
     assert!(local.stderr.contains(&unknown[0].to_string()), "{}", local.stderr);
