@@ -135,7 +135,8 @@ pub(crate) fn report(fault: &Fault) -> Exit {
         | Code::WrongState
         | Code::AwaitingClient
         | Code::Gone
-        | Code::BadAnswer => Exit::Refused,
+        | Code::BadAnswer
+        | Code::NotDue => Exit::Refused,
         _ => Exit::Failed,
     }
 }

@@ -25,6 +25,7 @@ mod requests;
 mod rest;
 mod signals;
 mod spaces;
+mod starter;
 mod telemetry;
 mod term;
 mod transfer;

@@ -7,8 +7,9 @@ use std::time::{Duration, SystemTime};
 
 use dream_core::failure::Code;
 use dream_core::run::{DreamInput, RunState};
-use dream_workflows::contract::{ProgressView, Reported};
+use dream_workflows::contract::{DueChecked, DueInput, ProgressView, Reported};
 use dream_workflows::dream::Dream;
+use dream_workflows::due::DueDreams;
 use dream_workflows::lenient::Lenient;
 use indicatif::ProgressBar;
 use temporalio_client::errors::{WorkflowGetResultError, WorkflowStartError};
@@ -18,6 +19,7 @@ use temporalio_common::error::IncomingError;
 use temporalio_common::protos::temporal::api::enums::v1::TaskQueueType;
 use temporalio_common::protos::temporal::api::taskqueue::v1::TaskQueue;
 use temporalio_common::protos::temporal::api::workflowservice::v1::DescribeTaskQueueRequest;
+use uuid::Uuid;
 
 use crate::exit::Fault;
 use crate::outcome::{Outcome, Parked};
@@ -73,6 +75,32 @@ pub(crate) async fn run(input: DreamInput, id: &str, bar: &ProgressBar) -> Resul
         never = say_if_nobody_polls(&client, &queue, &seen) => match never {},
         Ok(_signal) = told_to_stop() => Ok(Outcome::Unreported(left_alone(id, &locked(&seen)))),
     }
+}
+
+/// Has the spaces of a store checked for due dreams on a Temporal server.
+pub(crate) async fn check_due(store: &str) -> Result<DueChecked, Fault> {
+    let client = engine::connect("dream due").await?;
+    let (queue, id) = (engine::task_queue(), format!("dream-due/by-hand/{}", Uuid::now_v7()));
+    let options = WorkflowStartOptions::new(queue.clone(), id.clone())
+        .static_summary("start the dreams that are due".to_owned())
+        .build();
+    let input = DueInput { store: store.to_owned(), ..DueInput::default() };
+    let started = client.start_workflow(DueDreams::run, Lenient::Ok(Some(input)), options).await;
+    let handle = started.map_err(|error| start_fault(&id, &error))?;
+    term::note(&format!("workflow {id}"));
+    let seen = Mutex::new(Seen::default());
+    let done = tokio::select! {
+        done = handle.get_result(WorkflowGetResultOptions::default()) => done,
+        never = say_if_nobody_polls(&client, &queue, &seen) => match never {},
+        Ok(_signal) = told_to_stop() => {
+            let message = format!("workflow {id} goes on without this command; `temporal workflow show -w {id}` tells how");
+            return Err(Fault::new(Code::EngineUnavailable, message));
+        }
+    };
+    done.map_err(|error| match error {
+        WorkflowGetResultError::Failed(failure) => failed(&failure, &id),
+        _ => Fault::new(Code::EngineUnavailable, format!("workflow {id} was ended from outside")),
+    })
 }
 
 /// Shows where the run is, until it waits for a review or for an answer.
@@ -175,10 +203,7 @@ fn ended(done: Result<Reported, WorkflowGetResultError>, id: &str) -> Result<Out
             |_| Outcome::Unreported(format!("workflow {id} was cancelled before its run began; nothing was done")),
             Outcome::Over,
         )),
-        Err(WorkflowGetResultError::Failed(failure)) => Err(match failure.as_ref() {
-            IncomingError::Application(cause) => fault(cause.type_name().unwrap_or_default(), &cause.to_string()),
-            other => Fault::new(Code::Defect, format!("workflow {id} failed: {other}")),
-        }),
+        Err(WorkflowGetResultError::Failed(failure)) => Err(failed(&failure, id)),
         Err(WorkflowGetResultError::Terminated { .. }) => unreported("was terminated"),
         Err(WorkflowGetResultError::TimedOut) => unreported("ran into a time-out of its own"),
         Err(WorkflowGetResultError::PayloadConversion(_)) => {
@@ -189,6 +214,13 @@ fn ended(done: Result<Reported, WorkflowGetResultError>, id: &str) -> Result<Out
             let message = format!("the Temporal server no longer says how workflow {id} goes on");
             Err(Fault::new(Code::EngineUnavailable, message))
         }
+    }
+}
+
+fn failed(failure: &IncomingError, id: &str) -> Fault {
+    match failure {
+        IncomingError::Application(cause) => fault(cause.type_name().unwrap_or_default(), &cause.to_string()),
+        other => Fault::new(Code::Defect, format!("workflow {id} failed: {other}")),
     }
 }
 

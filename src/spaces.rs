@@ -7,16 +7,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use dream_activities::space::answer::{Submitted, submit as take_answer};
-use dream_activities::space::due::{Judgement, due_page, purge};
+use dream_activities::space::due::{Judgement, dream_of_night, due_page, purge};
 use dream_activities::space::report::space_run;
-use dream_activities::world::StoreHandle;
 use dream_activities::{World, begin};
 use dream_core::clock::Moment;
 use dream_core::failure::Code;
 use dream_core::id::{NamespaceId, RunId};
-use dream_core::realm::space::due::{NotDue, may_start};
+use dream_core::realm::space::due::{NotDue, SPREAD_SECONDS};
 use dream_core::realm::space::report::SpaceRun;
-use dream_core::run::{DreamInput, Trigger};
+use dream_core::run::DreamInput;
 use dream_ports::Store;
 use dream_ports::run::RunRecord;
 use dream_workflows::contract::{Begin, Reported};
@@ -89,11 +88,6 @@ async fn go_on(world: &Arc<World>, store: &str, record: &RunRecord) -> Result<()
     tokio::time::timeout(CARRIED_OUT_WITHIN, carried_out).await.unwrap_or(Ok(()))
 }
 
-async fn is_still_due(handle: &StoreHandle, space: NamespaceId) -> Result<bool, Fault> {
-    let record = handle.store.space(space).await?;
-    Ok(may_start(handle.store.now().await?, &record.of_due()).is_ok())
-}
-
 /// Wakes the workflows of runs that were closed under them, so that they end now and not at their next look.
 pub(crate) async fn wake_closed(store: &dyn Store, runs: &[RunId]) -> Result<(), Fault> {
     for run in runs {
@@ -127,24 +121,18 @@ pub(crate) async fn start_due(world: &Arc<World>, store: &str) -> Result<DueDone
     let now: Moment = handle.store.now().await?;
     let mut after = None;
     loop {
-        let (page, is_more) = due_page(handle, after, now).await?;
+        let (page, is_more) = due_page(handle, after, now, SPREAD_SECONDS).await?;
         after = page.last().map(|judged| judged.space);
         for Judgement { space, due } in page {
             match due {
                 Err(NotDue::UnknownZone) => done.unknown_zone.push(space),
                 Err(_) => done.not_due += 1,
-                // The starts before this one took their time: it must lie inside of the window itself.
-                Ok(_) if !is_still_due(handle, space).await? => done.not_due += 1,
-                Ok(_) => {
-                    let mut input = DreamInput::of_space(space.to_string());
-                    store.clone_into(&mut input.store);
-                    input.trigger = Trigger::Schedule;
-                    match tell(world.clone(), input).await {
-                        Ok(_) => done.started.push(space),
-                        Err(fault) if fault.code() == Code::AwaitingClient => done.not_due += 1,
-                        Err(fault) => done.failed.push((space, fault.to_string())),
-                    }
-                }
+                // The starts before it took their time: each asks when it begins whether it is still due.
+                Ok(due) => match tell(world.clone(), dream_of_night(store, space, due.night)).await {
+                    Ok(_) => done.started.push(space),
+                    Err(fault) if matches!(fault.code(), Code::AwaitingClient | Code::NotDue) => done.not_due += 1,
+                    Err(fault) => done.failed.push((space, fault.to_string())),
+                },
             }
         }
         if !is_more {

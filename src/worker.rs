@@ -8,6 +8,7 @@ use dream_activities::World;
 use dream_activities::temporal::Activities;
 use dream_core::failure::Code;
 use dream_workflows::dream::Dream;
+use dream_workflows::due::DueDreams;
 use dream_workflows::reconcile::ReconcileMirror;
 use dream_workflows::start::{DreamAll, StartDream};
 use dream_workflows::sweep::SweepRetention;
@@ -20,6 +21,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::exit::Fault;
 use crate::signals::told_to_stop;
+use crate::starter::ClientStarter;
 
 /// How a worker is tuned.
 #[derive(Clone, Debug)]
@@ -69,10 +71,15 @@ pub(crate) async fn run_until(
     let runtime = Runtime::from_current_tokio(options).map_err(|error| defect(&error.to_string()))?;
     let slots = |count| FixedSizeSlotSupplier::new(count);
     let options = WorkerOptions::new(tuning.task_queue.clone())
-        .register_activities(Activities { world: world.clone() })
+        .register_activities(Activities {
+            world: world.clone(),
+            starter: Arc::new(ClientStarter::new(client.clone(), &tuning.task_queue)),
+        })
         .register_workflow::<Dream>()
         .map_err(|error| defect(&error.to_string()))?
         .register_workflow::<DreamAll>()
+        .map_err(|error| defect(&error.to_string()))?
+        .register_workflow::<DueDreams>()
         .map_err(|error| defect(&error.to_string()))?
         .register_workflow::<ReconcileMirror>()
         .map_err(|error| defect(&error.to_string()))?

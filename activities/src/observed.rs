@@ -2,9 +2,11 @@
 //! in the file of its name.
 
 use dream_core::failure::Failure;
+use dream_ports::Starter;
 use dream_workflows::contract::{
-    Applied, ApplyStretch, Asked, Begin, Begun, Judged, Look, Mirrored, Namespaces, NamespacesPage, Part, PartDone,
-    Reconciled, Report, Reported, RequestCall, RequestDone, RunRef, Sealed, SettleReview, Swept, UndoInput, Undone,
+    Applied, ApplyStretch, Asked, Begin, Begun, DuePage, DuePageDone, Judged, Look, Mirrored, Namespaces,
+    NamespacesPage, Part, PartDone, Reconciled, Report, Reported, RequestCall, RequestDone, RunRef, Sealed,
+    SettleReview, Swept, UndoInput, Undone,
 };
 
 use crate::apply::OnGroup;
@@ -110,6 +112,11 @@ pub async fn report(world: &World, call: Report) -> Result<Reported, Failure> {
 pub async fn undo(world: &World, input: UndoInput) -> Result<Undone, Failure> {
     let run_id = input.run_id.clone();
     observe(About { activity: "undo", run_id: run_id.as_deref(), kind: None }, undo::undo(world, input)).await
+}
+
+/// [`space::due::start_page`].
+pub async fn start_due(world: &World, starter: &dyn Starter, call: DuePage) -> Result<DuePageDone, Failure> {
+    observe(of_store("start_due"), space::due::start_page(world, starter, call)).await
 }
 
 /// [`sweep::sweep`].

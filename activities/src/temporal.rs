@@ -9,10 +9,12 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use dream_core::failure::Failure;
+use dream_ports::Starter;
 use dream_workflows::activities::markers;
 use dream_workflows::contract::{
-    Applied, ApplyStretch, Asked, Begin, Begun, Judged, Look, Mirrored, Namespaces, NamespacesPage, Part, PartDone,
-    Reconciled, Report, Reported, RequestCall, RequestDone, RunRef, Sealed, SettleReview, Swept, UndoInput, Undone,
+    Applied, ApplyStretch, Asked, Begin, Begun, DuePage, DuePageDone, Judged, Look, Mirrored, Namespaces,
+    NamespacesPage, Part, PartDone, Reconciled, Report, Reported, RequestCall, RequestDone, RunRef, Sealed,
+    SettleReview, Swept, UndoInput, Undone,
 };
 use temporalio_macros::activities;
 use temporalio_sdk::ApplicationFailure;
@@ -28,6 +30,8 @@ const SIGN_OF_LIFE_EVERY: Duration = Duration::from_secs(5);
 pub struct Activities {
     /// What they have at hand.
     pub world: Arc<World>,
+    /// Who starts dreams on the engine that this worker works for.
+    pub starter: Arc<dyn Starter>,
 }
 
 fn engine_error(failure: &Failure) -> ActivityError {
@@ -170,6 +174,15 @@ impl Activities {
     #[activity(definition = markers::Sweep)]
     pub async fn sweep(self: Arc<Self>, context: ActivityContext, store: String) -> Result<Swept, ActivityError> {
         alive(&self.world, &context, observed::sweep(&self.world, store)).await
+    }
+
+    #[activity(definition = markers::StartDue)]
+    pub async fn start_due(
+        self: Arc<Self>,
+        context: ActivityContext,
+        call: DuePage,
+    ) -> Result<DuePageDone, ActivityError> {
+        alive(&self.world, &context, observed::start_due(&self.world, self.starter.as_ref(), call)).await
     }
 
     #[activity(definition = markers::Namespaces)]

@@ -5,7 +5,7 @@
 #   deploy/temporal/schedules.sh                       # all namespaces every night
 #   deploy/temporal/schedules.sh 6f0c1d9e-…            # one schedule for each namespace that is named
 #
-# Either way retention every day, and the graph mirror every five minutes.
+# Either way the dreams of spaces that are due every hour, retention every day, and the graph mirror every five minutes.
 #
 # What may be changed here: MODE (default dry-run), AT (cron, default every night at three), ZONE, STORE, QUEUE.
 set -euo pipefail
@@ -43,6 +43,8 @@ for namespace in "$@"; do
     "{\"store\": \"$STORE\", \"namespace\": \"$namespace\", \"mode\": \"$MODE\"}" \
     "dreams over one namespace of store $STORE"
 done
+# The spaces' own clocks say when they dream; what matters is that it comes every hour. Without spaces it ends at once.
+schedule dream-due DueDreams "0 * * * *" 0s "{\"store\": \"$STORE\"}" "starts the dreams of spaces of store $STORE that are due"
 schedule dream-sweep SweepRetention "0 5 * * *" 30m "{\"store\": \"$STORE\"}" "deletes runs of store $STORE that are too old or too many"
 # It takes no input: whatever any store of the workers owes its graph database. Without one it has nothing to do, and ends at once.
 schedule dream-reconcile ReconcileMirror "*/5 * * * *" 0s "" "tells graph databases what they were not told yet"

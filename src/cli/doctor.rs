@@ -198,7 +198,8 @@ async fn run_findings(what: &str, store: &dyn Store, hints: Hints<'_>, findings:
 }
 
 /// Workflow types that our workers know. A start that names another stays open, because no worker takes it.
-const WORKFLOW_TYPES: [&str; 6] = ["Dream", "DreamAll", "ReconcileMirror", "StartDream", "SweepRetention", "UndoDream"];
+const WORKFLOW_TYPES: [&str; 7] =
+    ["Dream", "DreamAll", "DueDreams", "ReconcileMirror", "StartDream", "SweepRetention", "UndoDream"];
 
 async fn engine_findings(findings: &mut Findings) {
     if !engine::is_configured() {

@@ -8,14 +8,16 @@ use clap::{Args, Subcommand};
 use dream_activities::space::due::explain;
 use dream_core::id::{NamespaceId, RunId};
 use dream_core::realm::space::answer::ANSWER_BYTES_MAX;
+use dream_workflows::contract::DueChecked;
 use uuid::Uuid;
 
 use super::StoreArg;
+use super::run::Engine;
 use super::run::space::show_run;
 use crate::config::Config;
 use crate::exit::{Exit, Fault, OrFile as _};
 use crate::face::Face;
-use crate::{spaces, term, wiring};
+use crate::{engine, remote, spaces, term, wiring};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Job {
@@ -100,6 +102,9 @@ pub(crate) struct Due {
     /// Says of this space why it did or did not dream last night, and starts nothing.
     #[arg(long, value_name = "SPACE")]
     explain: Option<Uuid>,
+    /// Who carries the dreams out: workers of a Temporal server, or this process; a server where `TEMPORAL_ADDRESS` is set.
+    #[arg(long)]
+    on: Option<Engine>,
     /// Answers as JSON.
     #[arg(long)]
     json: bool,
@@ -120,6 +125,10 @@ impl Due {
             }
             return Ok(Exit::Done);
         }
+        if self.on.map_or_else(engine::is_configured, |engine| engine == Engine::Temporal) {
+            let checked = remote::check_due(store).await?;
+            return self.show_checked(&checked);
+        }
         let done = spaces::start_due(&world, store).await?;
         if self.json {
             term::json(&done)?;
@@ -128,16 +137,48 @@ impl Due {
             done.started.iter().for_each(|space| term::line(&space.to_string()));
         }
         for space in &done.unknown_zone {
-            term::error(&format!("space {space} carries a time zone that nobody knows; it does not dream"));
+            report_unknown_zone(&space.to_string());
         }
         for (space, why) in &done.failed {
-            term::error(&format!("space {space} could not dream: {why}"));
+            report_failure(&space.to_string(), why);
         }
         let is_clean = done.failed.is_empty() && done.unknown_zone.is_empty();
-        Ok(match (is_clean, done.started.is_empty()) {
-            (false, _) => Exit::Failed,
-            (true, true) => Exit::Nothing,
-            (true, false) => Exit::Done,
-        })
+        Ok(exit(is_clean, done.started.is_empty()))
+    }
+
+    /// Shows what a check on a Temporal server came to. The dreams that it started come within the hour.
+    fn show_checked(&self, checked: &DueChecked) -> Result<Exit, Fault> {
+        let DueChecked { started, under_way, waiting, not_due, .. } = checked;
+        if self.json {
+            term::json(checked)?;
+        } else {
+            term::note(&format!(
+                "{started} dreams started, {under_way} had been started before, {waiting} wait for an answer, {not_due} spaces \
+                 not due"
+            ));
+        }
+        for space in &checked.unknown_zones {
+            report_unknown_zone(space);
+        }
+        for failure in &checked.failures {
+            report_failure(&failure.space, &failure.reason);
+        }
+        Ok(exit(checked.unknown_zone + checked.failed == 0, *started == 0))
+    }
+}
+
+fn report_unknown_zone(space: &str) {
+    term::error(&format!("space {space} carries a time zone that nobody knows; it does not dream"));
+}
+
+fn report_failure(space: &str, why: &str) {
+    term::error(&format!("space {space} could not dream: {why}"));
+}
+
+const fn exit(is_clean: bool, is_idle: bool) -> Exit {
+    match (is_clean, is_idle) {
+        (false, _) => Exit::Failed,
+        (true, true) => Exit::Nothing,
+        (true, false) => Exit::Done,
     }
 }

@@ -113,6 +113,7 @@ fn status(code: Code) -> StatusCode {
         | Code::BuiltUpon
         | Code::WrongState
         | Code::AwaitingClient
+        | Code::NotDue
         | Code::LeaseLost => StatusCode::CONFLICT,
         Code::Gone => StatusCode::GONE,
         Code::Disabled

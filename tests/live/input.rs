@@ -70,10 +70,10 @@ fn bad_payloads() -> Vec<Vec<Payload>> {
 async fn a_bad_start_ends_at_once_and_says_why() {
     let lab = Lab::with(&World::new(20).lines()).await;
     let _worker = lab.worker(&[]);
-    for workflow in ["Dream", "StartDream", "UndoDream", "DreamAll", "SweepRetention"] {
+    for workflow in ["Dream", "StartDream", "UndoDream", "DreamAll", "DueDreams", "SweepRetention"] {
         for (at, payloads) in bad_payloads().into_iter().enumerate() {
-            // Without input these two have a default to go by, and an empty one is no fault.
-            let is_lax = matches!(workflow, "DreamAll" | "SweepRetention");
+            // Without input these have a default to go by, and an empty one is no fault.
+            let is_lax = matches!(workflow, "DreamAll" | "DueDreams" | "SweepRetention");
             let handle = lab.start_raw(workflow, payloads).await;
             let patience = std::time::Duration::from_secs(20);
             let end = tokio::time::timeout(patience, handle.get_result(WorkflowGetResultOptions::default())).await;

@@ -195,6 +195,13 @@ impl Worker {
         self.child.wait().unwrap();
     }
 
+    /// The most memory it has held so far, in megabytes (Linux).
+    pub fn peak_megabytes(&self) -> u64 {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
+        let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
+        peak.trim().trim_end_matches(" kB").parse::<u64>().unwrap() / 1024
+    }
+
     /// Sends a signal.
     pub fn signal(&self, name: &str) {
         let sent =

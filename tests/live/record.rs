@@ -18,21 +18,32 @@ use crate::support::replay::{folder, replay};
 use crate::support::world::{NAMESPACE, World};
 
 /// Ends a workflow, replays its history and keeps it where that is asked for.
-async fn record<W>(situation: &str, handle: &WorkflowHandle<Client, W>)
+pub async fn record<W>(situation: &str, handle: &WorkflowHandle<Client, W>)
 where
     W: temporalio_common::HasWorkflowDefinition,
 {
     let untyped = handle.client().get_workflow_handle::<UntypedWorkflow>(handle.info().workflow_id.clone());
     let _end = untyped.get_result(WorkflowGetResultOptions::default()).await;
-    let history = untyped.fetch_history(WorkflowFetchHistoryOptions::default()).to_json().await.unwrap();
-    let mut history: Value = serde_json::from_slice(&history).unwrap();
-    forget_machines(&mut history);
-    let json = serde_json::to_vec_pretty(&history).unwrap();
-    replay(&json).await.unwrap_or_else(|error| panic!("{situation}: {error}"));
+    record_so_far(situation, &untyped).await;
+}
+
+/// Replays the history of a workflow as far as it has come, and keeps it where that is asked for.
+pub async fn record_so_far(situation: &str, handle: &WorkflowHandle<Client, UntypedWorkflow>) {
+    let json = replayed(situation, handle).await;
     if std::env::var_os("DREAM_RECORD").is_some() {
         std::fs::create_dir_all(folder()).unwrap();
         std::fs::write(folder().join(format!("{situation}.json")), json).unwrap();
     }
+}
+
+/// Replays the history of a workflow as far as it has come, and answers it.
+pub async fn replayed(situation: &str, handle: &WorkflowHandle<Client, UntypedWorkflow>) -> Vec<u8> {
+    let history = handle.fetch_history(WorkflowFetchHistoryOptions::default()).to_json().await.unwrap();
+    let mut history: Value = serde_json::from_slice(&history).unwrap();
+    forget_machines(&mut history);
+    let json = serde_json::to_vec_pretty(&history).unwrap();
+    replay(&json).await.unwrap_or_else(|error| panic!("{situation}: {error}"));
+    json
 }
 
 /// Takes the names of machines out.

@@ -8,7 +8,8 @@ use crate::lab::{Lab, history, result};
 /// Text that must be in no history.
 const CANARY: &str = "canary-quokka";
 
-async fn lab() -> (Lab, String) {
+/// A lab with a space that has something to do for each part of a dream.
+pub async fn lab() -> (Lab, String) {
     let lab = Lab::new().await;
     lab.program.run(&["migrate", "--realm", "space"]).expect(0);
     let made = lab.program.run(&["spaces", "create", "--name", "me", "--time-zone", "Europe/Vienna"]).expect(0);
@@ -23,12 +24,13 @@ async fn lab() -> (Lab, String) {
     (lab, space)
 }
 
-fn content(lab: &Lab, space: &str) -> String {
+/// Everything that a space holds.
+pub fn content(lab: &Lab, space: &str) -> String {
     lab.program.run(&["export", "space", "--space", space]).expect(0).stdout
 }
 
 /// An answer that moves a fact and writes two texts.
-fn answer(job: &Value) -> String {
+pub fn answer(job: &Value) -> String {
     let facts = job["input"]["memory"]["facts"].as_array().unwrap();
     let id = &facts.iter().find(|fact| fact["text"] == "works at night").unwrap()["id"];
     let profile = format!("Knows a {CANARY}.");

@@ -9,6 +9,7 @@
 mod support;
 
 mod crash;
+mod due;
 mod embedder;
 mod eval;
 mod knobs;

@@ -8,7 +8,7 @@ use temporalio_sdk::workflow_replayer::{WorkflowReplayError, WorkflowReplayFailu
 use crate::support::replay::{folder, replay};
 
 /// Situations whose histories have to be there.
-const SITUATIONS: [&str; 21] = [
+const SITUATIONS: [&str; 31] = [
     "dream_all",
     "dream_applied",
     "dream_approved",
@@ -24,7 +24,17 @@ const SITUATIONS: [&str; 21] = [
     "dream_rejected",
     "dream_resumed",
     "dream_stopped",
+    "due_dreams",
+    "due_dreams_continued",
     "reconcile_mirror",
+    "space_abandoned",
+    "space_answered",
+    "space_cancelled",
+    "space_housekeeping",
+    "space_not_due",
+    "space_of_night",
+    "space_refused",
+    "space_waiting",
     "start_dream",
     "start_dream_skipped",
     "sweep_retention",

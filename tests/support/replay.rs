@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use dream_workflows::dream::Dream;
+use dream_workflows::due::DueDreams;
 use dream_workflows::reconcile::ReconcileMirror;
 use dream_workflows::start::{DreamAll, StartDream};
 use dream_workflows::sweep::SweepRetention;
@@ -25,6 +26,8 @@ pub async fn replay(json: &[u8]) -> Result<(), WorkflowReplayError> {
         .register_workflow::<Dream>()
         .unwrap()
         .register_workflow::<DreamAll>()
+        .unwrap()
+        .register_workflow::<DueDreams>()
         .unwrap()
         .register_workflow::<ReconcileMirror>()
         .unwrap()

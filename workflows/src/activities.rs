@@ -12,8 +12,9 @@ use temporalio_common::ActivityError;
 use temporalio_macros::activity_definitions;
 
 use crate::contract::{
-    Applied, ApplyStretch, Asked, Begin, Begun, Judged, Look, Mirrored, Namespaces, NamespacesPage, Part, PartDone,
-    Reconciled, Report, Reported, RequestCall, RequestDone, RunRef, Sealed, SettleReview, Swept, UndoInput, Undone,
+    Applied, ApplyStretch, Asked, Begin, Begun, DuePage, DuePageDone, Judged, Look, Mirrored, Namespaces,
+    NamespacesPage, Part, PartDone, Reconciled, Report, Reported, RequestCall, RequestDone, RunRef, Sealed,
+    SettleReview, Swept, UndoInput, Undone,
 };
 
 /// The activities of Dream Worker.
@@ -108,6 +109,11 @@ impl DreamActivities {
 
     #[activity(name = "sweep")]
     pub fn sweep(store: String) -> Result<Swept, ActivityError> {
+        unimplemented!()
+    }
+
+    #[activity(name = "start_due")]
+    pub fn start_due(call: DuePage) -> Result<DuePageDone, ActivityError> {
         unimplemented!()
     }
 

@@ -2,10 +2,14 @@
 //!
 //! **Invariant:** a field is added with a default and never changes its meaning, because recorded histories hold these.
 
+mod due;
+
 use dream_core::op::{OpKind, Reason};
 use dream_core::realm::space::fact::DreamMode;
 use dream_core::run::{DreamInput, Mode, RunState, SkipReason};
 use serde::{Deserialize, Serialize};
+
+pub use due::{DueChecked, DueInput, DuePage, DuePageDone, SPACES_NAMED_MAX, StartFailure};
 
 /// Asks for a run to begin, or to go on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

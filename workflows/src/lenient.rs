@@ -79,6 +79,7 @@ const FIELDS: &[&str] = &[
     "abandon",
     "after",
     "by",
+    "checked_at",
     "document_ids",
     "dry_run",
     "enable",
@@ -93,6 +94,7 @@ const FIELDS: &[&str] = &[
     "mode",
     "name",
     "namespace",
+    "night",
     "op_id",
     "ops",
     "outcomes",
@@ -106,7 +108,9 @@ const FIELDS: &[&str] = &[
     "run_id",
     "scope",
     "since",
+    "so_far",
     "space",
+    "spread_seconds",
     "store",
     "trigger",
     "until",
@@ -176,7 +180,7 @@ mod tests {
     use super::*;
     use dream_core::run::DreamInput;
 
-    use crate::contract::{PauseWord, PlanWord, UndoInput};
+    use crate::contract::{DueInput, PauseWord, PlanWord, UndoInput};
     use crate::start::DreamAllInput;
 
     fn advice_of(json: &str) -> String {
@@ -237,6 +241,7 @@ mod tests {
             of(serde_json::from_str::<DreamInput>(unknown).err()),
             of(serde_json::from_str::<DreamInput>(r#"{"scope": {"?": 1}}"#).err()),
             of(serde_json::from_str::<DreamAllInput>(unknown).err()),
+            of(serde_json::from_str::<DueInput>(unknown).err()),
             of(serde_json::from_str::<UndoInput>(unknown).err()),
             of(serde_json::from_str::<PlanWord>(unknown).err()),
             of(serde_json::from_str::<PauseWord>(unknown).err()),

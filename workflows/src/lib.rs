@@ -9,6 +9,7 @@
 pub mod activities;
 pub mod contract;
 pub mod dream;
+pub mod due;
 pub mod lenient;
 pub mod policy;
 pub mod reconcile;

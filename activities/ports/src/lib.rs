@@ -17,6 +17,7 @@ pub mod mirror;
 pub mod plan;
 pub mod run;
 pub mod space;
+pub mod starter;
 pub mod transfer;
 
 pub use apply::ApplyStore;
@@ -28,6 +29,7 @@ pub use mirror::MirrorStore;
 pub use plan::PlanStore;
 pub use run::RunStore;
 pub use space::SpaceStore;
+pub use starter::Starter;
 pub use transfer::TransferStore;
 
 /// Everything a store offers.

@@ -4,9 +4,13 @@
 
 use dream_core::failure::{Code, Failure};
 use dream_core::id::{NamespaceId, RunId, StableNamespaceId};
+use dream_core::realm::space::day::Day;
+use dream_core::realm::space::due::may_begin;
 use dream_core::realm::space::fact::DreamMode;
 use dream_core::run::{Mode, Realm};
+use dream_ports::StoreError;
 use dream_ports::run::{BeginRun, Begun as StoreBegun, Namespace, RunRecord};
+use dream_ports::space::SpaceRecord;
 use dream_workflows::contract::{Begin, Begun, RunRef, SpaceLeft};
 
 use super::step;
@@ -29,6 +33,9 @@ pub async fn begin(world: &World, mut call: Begin) -> Result<Begun, Failure> {
     let target = Namespace { id, stable_id: StableNamespaceId(id.0), is_read_only: false };
     if mode.may_write() {
         check_writable(world, handle, &target).await?;
+    }
+    if let (Some(night), None) = (call.input.night, call.input.resume_from) {
+        check_night(handle, &call, &space, night).await?;
     }
     if let Some(abandon) = call.input.abandon {
         check_target(handle, RunId(abandon), &target).await?;
@@ -61,6 +68,21 @@ pub async fn begin(world: &World, mut call: Begin) -> Result<Begun, Failure> {
         StoreBegun::Refused(admission) => return Err(refusal(&admission)),
     };
     what_is_left(world, handle, &call, record).await
+}
+
+/// The dream of a night begins while it is due. One that has begun goes on, and nobody else's beginning takes it over.
+async fn check_night(handle: &StoreHandle, call: &Begin, space: &SpaceRecord, night: Day) -> Result<(), Failure> {
+    let refuse = |why: String| Err(Failure::new(Code::NotDue, format!("space {} is not due: {why}", space.id)));
+    let run = run_id(call)?;
+    match handle.store.run(run).await {
+        Ok(begun) if (&begun.engine, &begun.workflow_id) == (&call.engine, &call.workflow_id) => Ok(()),
+        Ok(begun) => refuse(format!("its dream of this night is run {run}, begun on the engine {}", begun.engine)),
+        Err(StoreError::NoRun { .. }) => {
+            let now = handle.store.now().await.or_fail()?;
+            may_begin(now, &space.of_due(), night).or_else(|why| refuse(why.to_string()))
+        }
+        Err(error) => Err(error).or_fail(),
+    }
 }
 
 /// Whose model a run asks.

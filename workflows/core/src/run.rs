@@ -11,6 +11,7 @@ use uuid::Uuid;
 use crate::change::named_variants;
 use crate::clock::Moment;
 use crate::op::{OpKind, Reason};
+use crate::realm::space::day::Day;
 use crate::realm::space::fact::DreamMode;
 
 pub use admission::{
@@ -225,6 +226,10 @@ pub struct DreamInput {
     /// The id of the run; made by the engine if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run_id: Option<Uuid>,
+    /// The local night of a space that it dreams for: it begins only while that night lasts and the space is due.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<String>")]
+    pub night: Option<Day>,
 }
 
 fn default_realm() -> String {
@@ -266,6 +271,7 @@ impl DreamInput {
             review_wait_seconds: None,
             trigger: Trigger::Manual,
             run_id: None,
+            night: None,
         }
     }
 
@@ -277,7 +283,7 @@ impl DreamInput {
     /// What does not go with the realm, by its field.
     fn field_of_other_realm(&self, realm: Realm) -> Option<&'static str> {
         let fields = match realm {
-            Realm::Graph => vec![("mind", self.mind.is_some())],
+            Realm::Graph => vec![("mind", self.mind.is_some()), ("night", self.night.is_some())],
             Realm::Space => vec![
                 ("ops", self.ops.is_some()),
                 ("scope", self.scope.is_some()),

@@ -6,17 +6,19 @@
 //! is over stays over.
 //!
 //! **Invariant:** where a dream starts, all of that holds: the spread over the hour ends with the window, and the dream
-//! asks [`may_start`] again when its time has come. Nothing is remembered but the start of the last dream.
+//! asks [`may_begin`] again when its time has come. Nothing is remembered but the start of the last dream.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
+use uuid::Uuid;
 
 use super::day::Day;
 use super::fact::{DreamMode, Space};
 use super::zone::{Window, Zone};
 use crate::clock::Moment;
 use crate::digest::Digester;
+use crate::id::RunId;
 
 /// Days within which a space must have been used.
 pub const USED_DAYS_MAX: i64 = 7;
@@ -26,7 +28,7 @@ pub const USED_DAYS_MAX: i64 = 7;
 pub const HOURS_BETWEEN_MIN: i64 = 20;
 
 /// Seconds over which starts are spread: the time from one check to the next.
-const SPREAD_SECONDS_MAX: i64 = 3_600;
+pub const SPREAD_SECONDS: u32 = 3_600;
 
 const SECONDS_PER_HOUR: i64 = 3_600;
 const SECONDS_PER_DAY: i64 = 86_400;
@@ -55,6 +57,11 @@ pub enum NotDue {
     },
     /// Its clock does not show the hours of the night.
     OutsideWindow,
+    /// The night that a dream was meant for is over.
+    NightOver {
+        /// That night.
+        night: Day,
+    },
     /// It has dreamed this night.
     DreamedTonight {
         /// When that started.
@@ -79,6 +86,7 @@ impl fmt::Display for NotDue {
                 write!(f, "it was not used for {USED_DAYS_MAX} days: last at {at}")
             }
             Self::OutsideWindow => f.write_str("its local time is not between 02:00 and 05:59"),
+            Self::NightOver { night } => write!(f, "the night of {night} is over"),
             Self::DreamedTonight { started_at } => write!(f, "it has dreamed this night, at {started_at}"),
             Self::DreamedLately { started_at, due_from } => {
                 write!(f, "its last dream started at {started_at}; {HOURS_BETWEEN_MIN} hours are over at {due_from}")
@@ -97,10 +105,21 @@ pub(super) fn is_used(last_used_at: Option<Moment>, now: Moment) -> bool {
     last_used_at.is_some_and(|at| now <= at.plus_seconds(USED_DAYS_MAX * SECONDS_PER_DAY))
 }
 
-/// Whether a space dreams, and when it starts: in the hour that begins now, by the space's own place in it.
-pub fn judge(now: Moment, space: &Space) -> Result<Due, NotDue> {
+/// Whether a space dreams, and when it starts: within so many seconds from now, by the space's own place in them.
+pub fn judge(now: Moment, space: &Space, spread_seconds: u32) -> Result<Due, NotDue> {
     let window = may_start(now, space)?;
-    Ok(Due { night: window.night, start_at: spread(now, window.closes_at, space) })
+    Ok(Due { night: window.night, start_at: spread(now, window.closes_at, space, spread_seconds) })
+}
+
+/// The run of a space's dream in a night. Whoever starts it, on whichever engine and however often, starts this one run.
+pub fn run_of_night(space: Uuid, night: Day) -> RunId {
+    RunId(Uuid::new_v5(&space, format!("dream of the night {night}").as_bytes()))
+}
+
+/// Whether the dream of a night may begin at this moment.
+pub fn may_begin(now: Moment, space: &Space, night: Day) -> Result<(), NotDue> {
+    let window = may_start(now, space)?;
+    if window.night == night { Ok(()) } else { Err(NotDue::NightOver { night }) }
 }
 
 /// Whether a dream that starts by itself may start at this moment.
@@ -125,10 +144,10 @@ pub fn may_start(now: Moment, space: &Space) -> Result<Window, NotDue> {
     Ok(window)
 }
 
-/// A moment from now to before the window closes, an hour at most from now; the same for the same space and moment.
-fn spread(now: Moment, closes_at: Moment, space: &Space) -> Moment {
-    let hour = now.plus_seconds(SPREAD_SECONDS_MAX).min(closes_at);
-    let span = hour.micros().saturating_sub(now.micros()).max(1).unsigned_abs();
+/// A moment from now to before the window closes, so many seconds at most from now; the same for the same space and moment.
+fn spread(now: Moment, closes_at: Moment, space: &Space, seconds: u32) -> Moment {
+    let last = now.plus_seconds(i64::from(seconds)).min(closes_at);
+    let span = last.micros().saturating_sub(now.micros()).max(1).unsigned_abs();
     let digest = Digester::new("start of a dream in its hour").bytes(space.id.as_bytes()).short();
     let place = u128::from_be_bytes(digest) % u128::from(span);
     Moment::from_micros(now.micros().saturating_add(i64::try_from(place).unwrap_or_default()))
@@ -136,8 +155,6 @@ fn spread(now: Moment, closes_at: Moment, space: &Space) -> Moment {
 
 #[cfg(test)]
 pub(super) mod tests {
-    use uuid::Uuid;
-
     use super::*;
 
     fn moment(text: &str) -> Moment {
@@ -164,7 +181,7 @@ pub(super) mod tests {
             ("2026-11-30T05:00:00Z", false),
         ] {
             let now = moment(now);
-            assert_eq!(judge(now, &space("Europe/Berlin", now)).is_ok(), expected, "{now}");
+            assert_eq!(judge(now, &space("Europe/Berlin", now), SPREAD_SECONDS).is_ok(), expected, "{now}");
         }
     }
 
@@ -172,7 +189,7 @@ pub(super) mod tests {
     fn each_rule_is_named() {
         let now = moment("2026-11-30T03:00:00Z");
         let due = space("UTC", now);
-        let check = |space: Space, expected: NotDue| assert_eq!(judge(now, &space), Err(expected));
+        let check = |space: Space, expected: NotDue| assert_eq!(judge(now, &space, SPREAD_SECONDS), Err(expected));
         check(Space { mode: DreamMode::Off, ..due.clone() }, NotDue::Off);
         check(Space { zone: "Mars/Olympus".into(), ..due.clone() }, NotDue::UnknownZone);
         check(Space { zone: "Asia/Tokyo".into(), ..due.clone() }, NotDue::OutsideWindow);
@@ -184,7 +201,7 @@ pub(super) mod tests {
         check(Space { last_dream_started_at: Some(started_at), ..due.clone() }, lately);
         let week = Some(now.plus_seconds(-USED_DAYS_MAX * SECONDS_PER_DAY));
         let day = Some(now.plus_seconds(-20 * SECONDS_PER_HOUR));
-        assert!(judge(now, &Space { last_used_at: week, last_dream_started_at: day, ..due }).is_ok());
+        assert!(judge(now, &Space { last_used_at: week, last_dream_started_at: day, ..due }, SPREAD_SECONDS).is_ok());
     }
 
     #[test]
@@ -204,8 +221,23 @@ pub(super) mod tests {
             last_dream_started_at: Some(now.plus_seconds(-hours * SECONDS_PER_HOUR)),
             ..space("UTC", now)
         };
-        assert!(matches!(judge(now, &by_day(2)), Err(NotDue::DreamedLately { .. })));
-        assert!(judge(now, &by_day(21)).is_ok());
+        assert!(matches!(judge(now, &by_day(2), SPREAD_SECONDS), Err(NotDue::DreamedLately { .. })));
+        assert!(judge(now, &by_day(21), SPREAD_SECONDS).is_ok());
+    }
+
+    #[test]
+    fn the_dream_of_a_night_begins_in_that_night_alone_and_is_one_run() {
+        let due = |now| judge(now, &space("UTC", now), SPREAD_SECONDS).unwrap();
+        let (tonight, tomorrow) = (moment("2026-11-30T03:00:00Z"), moment("2026-12-01T03:00:00Z"));
+        let night = due(tonight).night;
+        assert_eq!(may_begin(tonight, &space("UTC", tonight), night), Ok(()));
+        assert_eq!(may_begin(tomorrow, &space("UTC", tomorrow), night), Err(NotDue::NightOver { night }));
+        let morning = moment("2026-11-30T06:00:00Z");
+        assert_eq!(may_begin(morning, &space("UTC", morning), night), Err(NotDue::OutsideWindow));
+        let run = |space, night| run_of_night(Uuid::from_u128(space), night);
+        assert_eq!(run(7, night), run(7, due(tonight.plus_seconds(SECONDS_PER_HOUR)).night));
+        assert_ne!(run(7, night), run(7, due(tomorrow).night));
+        assert_ne!(run(7, night), run(8, night));
     }
 
     #[test]
@@ -215,7 +247,8 @@ pub(super) mod tests {
         {
             let (now, closes) = (moment(now), moment(closes));
             let mut starts: Vec<Moment> = (0..10_000)
-                .map(|id| judge(now, &Space { id: Uuid::from_u128(id), ..space("UTC", now) }).unwrap().start_at)
+                .map(|id| Space { id: Uuid::from_u128(id), ..space("UTC", now) })
+                .map(|space| judge(now, &space, SPREAD_SECONDS).unwrap().start_at)
                 .collect();
             starts.sort_unstable();
             assert!(now <= starts[0] && *starts.last().unwrap() < closes);

@@ -9,7 +9,7 @@ use rayon::prelude::*;
 
 use super::super::day::Day;
 use super::super::due::tests::space;
-use super::super::due::{HOURS_BETWEEN_MIN, NotDue, judge, may_start};
+use super::super::due::{HOURS_BETWEEN_MIN, NotDue, SPREAD_SECONDS, judge, may_start};
 use super::super::fact::Space;
 use super::super::zone::Zone;
 use crate::clock::Moment;
@@ -65,7 +65,7 @@ fn live(zone: &Zone, from: Moment, outage: Outage) -> (Vec<Dream>, Nights) {
             let at = if outage.is_down(from, start_at) { now } else { start_at };
             start(&mut space, at, &mut dreams);
         }
-        match judge(now, &space) {
+        match judge(now, &space, SPREAD_SECONDS) {
             Ok(due) => {
                 assert!(now <= due.start_at && due.start_at < now.plus_seconds(HOUR));
                 assert_eq!(zone.day_of(due.start_at), due.night, "{} {now}", zone.name());
