@@ -50,6 +50,7 @@ const fn kind(code: Code) -> tonic::Code {
         | Code::AwaitingClient
         | Code::Gone
         | Code::BadAnswer
+        | Code::ModelUnfit
         | Code::NotMigrated
         | Code::Configuration => tonic::Code::FailedPrecondition,
         Code::Locked | Code::LeaseLost => tonic::Code::Aborted,

@@ -42,6 +42,8 @@ pub enum Code {
     NoSpace,
     /// An answer that cannot be used.
     BadAnswer,
+    /// The worker's own model gives no answers that can be used.
+    ModelUnfit,
     /// The store does not answer.
     StoreUnavailable,
     /// The store was busy.
@@ -91,6 +93,7 @@ impl Code {
         Self::Gone,
         Self::NoSpace,
         Self::BadAnswer,
+        Self::ModelUnfit,
         Self::StoreUnavailable,
         Self::StoreBusy,
         Self::StoreRefused,
@@ -126,6 +129,7 @@ impl Code {
             Self::Gone => 1014,
             Self::NoSpace => 1015,
             Self::BadAnswer => 1016,
+            Self::ModelUnfit => 1017,
             Self::StoreUnavailable => 2001,
             Self::StoreBusy => 2002,
             Self::StoreRefused => 2003,
@@ -162,6 +166,7 @@ impl Code {
             Self::Gone => "UndoGone",
             Self::NoSpace => "NoSuchSpace",
             Self::BadAnswer => "BadAnswer",
+            Self::ModelUnfit => "ModelUnfit",
             Self::StoreUnavailable => "StoreUnavailable",
             Self::StoreBusy => "StoreBusy",
             Self::StoreRefused => "StoreRefused",
@@ -203,6 +208,7 @@ impl Code {
             | Self::Gone
             | Self::NoSpace
             | Self::BadAnswer
+            | Self::ModelUnfit
             | Self::StoreRefused
             | Self::StoreUnreadable
             | Self::NotMigrated
@@ -248,6 +254,9 @@ impl Code {
             Self::Gone => "a dream over a space can be taken back for seven days; what it changed is as it is now",
             Self::NoSpace => "list spaces with `dream spaces list`",
             Self::BadAnswer => "correct the answer at the place that is named and submit it again; the run still waits",
+            Self::ModelUnfit => {
+                "see in `dream report RUN` where its answers broke; give [mind] another model, or more output_tokens_max, and start anew with `dream run space --space ID`"
+            }
             Self::StoreUnavailable => {
                 "check with `dream doctor` that the store can be reached; a step of a run is tried again by itself for a while, a command is not"
             }
