@@ -44,6 +44,14 @@ pub(crate) fn notes(run: &Value) -> String {
         .unwrap_or_default()
 }
 
+/// The only question that a model was asked.
+#[track_caller]
+fn only(model: &Model) -> Asked {
+    let mut asked = model.asked();
+    assert_eq!(asked.len(), 1);
+    asked.remove(0)
+}
+
 /// What a report says of the model, by name.
 #[track_caller]
 fn assert_took(run: &Value, calls: u64, answers: u64) {
@@ -73,7 +81,7 @@ fn a_space_in_server_mode_dreams_without_its_agent_and_says_who_answered_and_wha
     assert_ne!(content(&program, &space), before);
     program.run(&["undo", "--run", run]).expect(0);
     assert_eq!(content(&program, &space), before);
-    let [asked] = &model.asked()[..] else { panic!("it was asked {} times", model.asked().len()) };
+    let asked = only(&model);
     assert_eq!(asked.path, "/v1/chat/completions");
     assert_eq!(asked.header("authorization"), Some("Bearer sk-canary-key"));
     let format = &asked.body["response_format"];
@@ -184,7 +192,7 @@ fn anthropic_is_asked_in_its_own_dialect() {
     assert_eq!((&done["status"], &done["report"]["merges"]), (&json!("done"), &json!(1)), "{done:#}");
     let taken = &done["report"]["model"];
     assert_eq!((&taken["model"], &taken["tokens_input"]), (&json!("anthropic/a-model"), &json!(INPUT_TOKENS)));
-    let [asked] = &model.asked()[..] else { panic!("it was asked {} times", model.asked().len()) };
+    let asked = only(&model);
     assert_eq!(asked.path, "/v1/messages");
     assert_eq!((asked.header("x-api-key"), asked.header("authorization")), (Some(KEY), None));
     assert!(asked.header("anthropic-version").is_some());
@@ -204,7 +212,7 @@ fn ollama_is_asked_in_its_own_dialect_and_told_the_schema() {
     assert_eq!((&done["status"], &done["report"]["merges"]), (&json!("done"), &json!(1)), "{done:#}");
     let taken = &done["report"]["model"];
     assert_eq!((&taken["model"], &taken["tokens_output"]), (&json!("ollama/a-model"), &json!(OUTPUT_TOKENS)));
-    let [asked] = &model.asked()[..] else { panic!("it was asked {} times", model.asked().len()) };
+    let asked = only(&model);
     assert_eq!((asked.path.as_str(), asked.header("authorization")), ("/api/chat", None));
     let body = &asked.body;
     assert_eq!((&body["stream"], &body["format"]), (&json!(false), &json!("json")), "{body:#}");
@@ -266,6 +274,7 @@ async fn a_dream_in_server_mode_is_started_and_read_over_http() {
     let path = format!("/v1/dream/runs/{}", started["run_id"].as_str().unwrap());
     let mut run = agent.get(&path).await.expect(200).json();
     while run["status"] == "running" {
+        tokio::time::sleep(std::time::Duration::from_millis(200)).await;
         run = agent.get(&path).await.expect(200).json();
     }
     assert_eq!(run["status"], "done", "{run:#}");
