@@ -2,6 +2,8 @@
 //!
 //! **Invariant:** the settings of dreams are read from the environment here and nowhere else. A secret is never shown.
 
+mod mind;
+
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -11,6 +13,8 @@ use serde::Deserialize;
 
 use crate::exit::{Fault, OrFile as _};
 use crate::misfit;
+
+pub(crate) use mind::MindConfig;
 
 /// Where a value comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -83,6 +87,7 @@ struct File {
     reports: Option<PathBuf>,
     stores: BTreeMap<String, StoreConfig>,
     embedder: Option<EmbedderConfig>,
+    mind: Option<MindConfig>,
     dream: toml::Table,
 }
 
@@ -135,6 +140,8 @@ pub(crate) struct Config {
     pub(crate) reports: Sourced<PathBuf>,
     /// Who makes vectors.
     pub(crate) embedder: Option<Sourced<EmbedderConfig>>,
+    /// Who answers the questions of spaces in server mode.
+    pub(crate) mind: Option<Sourced<MindConfig>>,
     /// Whether traces and metrics are sent to a collector.
     pub(crate) otlp: Otlp,
     /// The file that an argument names; one that the environment names is found again without being named.
@@ -180,6 +187,7 @@ impl Config {
             stores: BTreeMap::new(),
             reports: Sourced { value: reports_default(environment), origin: Origin::Default },
             embedder: None,
+            mind: None,
             otlp: Otlp::from(environment),
             file_typed: file.filter(|file| in_environment.as_deref() != Some(*file)).map(Path::to_owned),
         };
@@ -204,6 +212,7 @@ impl Config {
             self.stores.insert(name, Sourced { value: store, origin: origin.clone() });
         }
         self.embedder = file.embedder.map(|value| Sourced { value, origin: origin.clone() });
+        self.mind = file.mind.map(|value| Sourced { value, origin: origin.clone() });
         let mut texts = BTreeMap::new();
         for (name, value) in file.dream {
             match value {
@@ -258,6 +267,7 @@ impl Config {
             let origin = Origin::Environment("DREAM_EMBEDDER_URL".to_owned());
             self.embedder = Some(Sourced { value, origin });
         }
+        self.mind = mind::read(self.mind.take(), environment)?;
         Ok(())
     }
 

@@ -49,8 +49,8 @@ pub(crate) enum LogFormat {
 /// Sets logging up. `RUST_LOG` says how much; `default` where it does not.
 pub(crate) fn init(default: &str, format: LogFormat) {
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(default));
-    // What an agent says to its tools is memory, and their library logs it, at every level.
-    let silent = filter_fn(|metadata| !metadata.target().starts_with("rmcp"));
+    // What an agent says to its tools, and what a model says, is memory, and their libraries log it, at every level.
+    let silent = filter_fn(|metadata| !["rmcp", "genai"].iter().any(|library| metadata.target().starts_with(library)));
     let registry = tracing_subscriber::registry().with(filter).with(silent);
     let layer =
         tracing_subscriber::fmt::layer().with_writer(std::io::stderr).with_ansi(std::io::stderr().is_terminal());

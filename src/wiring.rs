@@ -1,4 +1,4 @@
-//! The only place that names the kinds of store, the graph database and the embedder together.
+//! The only place that names the kinds of store, the graph database, the embedder and the model together.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,8 @@ use dream_activities::embed::Embedder;
 use dream_activities::world::StoreHandle;
 use dream_core::failure::Code;
 use dream_graph::NeoGraph;
-use dream_ports::{Graph, Store};
+use dream_mind::WireMind;
+use dream_ports::{Graph, Mind, Store};
 use dream_store_pg::PgStore;
 use dream_store_sqlite::SqliteStore;
 use tokio_util::sync::CancellationToken;
@@ -212,12 +213,20 @@ fn assemble(config: &Config, stores: BTreeMap<String, StoreHandle>) -> Result<Wo
         settings: config.settings.clone(),
         reports: config.reports.value.clone(),
         embedder,
-        mind: None,
+        mind: mind(config)?,
         holder: holder(),
         has_search_attributes: false,
         stopping: CancellationToken::default(),
         cut_off: AtomicU32::new(0),
     })
+}
+
+/// The model of server mode. Nothing is asked of it yet.
+pub(crate) fn mind(config: &Config) -> Result<Option<Arc<dyn Mind>>, Fault> {
+    let Some(mind) = &config.mind else { return Ok(None) };
+    let (access, terms) = mind.value.ready(|name| std::env::var(name).ok())?;
+    let mind = WireMind::new(access, terms).map_err(|error| Fault::new(Code::Configuration, error.to_string()))?;
+    Ok(Some(Arc::new(mind)))
 }
 
 /// This process, for people who look for the holder of a lease.

@@ -9,6 +9,7 @@ pub mod begin;
 pub mod due;
 pub mod judge;
 pub mod memory;
+pub mod mind;
 pub mod report;
 pub mod rows;
 pub mod tidy;

@@ -70,6 +70,13 @@ fn rows(config: &Config) -> Vec<Vec<String>> {
         let value = format!("{} at {}", embedder.value.model, without_password(&embedder.value.base_url));
         rows.push(vec!["embedder".to_owned(), value, embedder.origin.to_string()]);
     }
+    if let Some(mind) = &config.mind {
+        let (value, origin) = (&mind.value, mind.origin.to_string());
+        let url = value.base_url().unwrap_or_else(|_| "unusable".to_owned());
+        let model = value.shown().unwrap_or_else(|_| "unusable; `dream doctor` says why".to_owned());
+        rows.push(vec!["mind".to_owned(), format!("{model} at {}", without_password(&url)), origin.clone()]);
+        rows.push(vec!["mind.key".to_owned(), value.key_shown().to_owned(), origin]);
+    }
     let temporal = std::env::var("TEMPORAL_ADDRESS");
     let origin = if temporal.is_ok() { "environment TEMPORAL_ADDRESS" } else { "default" };
     rows.push(vec!["temporal".to_owned(), temporal.unwrap_or_else(|_| "none".to_owned()), origin.to_owned()]);

@@ -97,6 +97,7 @@ impl Doctor {
         } else {
             findings.note("switch", "dreaming over graph namespaces is off (KHORA_DREAM_ENABLED)");
         }
+        mind_findings(config, &mut findings);
         engine_findings(&mut findings).await;
         if self.json {
             term::json(&findings.0)?;
@@ -195,6 +196,15 @@ async fn run_findings(what: &str, store: &dyn Store, hints: Hints<'_>, findings:
         findings.note(what, format!("{rows} outbox rows wait for the graph database, since {oldest}"));
     }
     Ok(())
+}
+
+/// Looks at the model of server mode. It is not asked: that would cost something.
+fn mind_findings(config: &Config, findings: &mut Findings) {
+    match wiring::mind(config) {
+        Ok(Some(mind)) => findings.well("model", format!("{} answers spaces in server mode", mind.terms().model)),
+        Ok(None) => findings.note("model", "no model is configured; spaces in server mode get housekeeping only"),
+        Err(fault) => findings.ill("model", fault.to_string()),
+    }
 }
 
 /// Workflow types that our workers know. A start that names another stays open, because no worker takes it.

@@ -4,7 +4,7 @@ use dream_activities::space::answer::JobFace;
 use dream_core::clock::Moment;
 use dream_core::realm::space::explain::Explanation;
 use dream_core::realm::space::fact::DreamMode;
-use dream_core::realm::space::report::{HousekeepingCounts, Skipped, SpaceReport, SpaceRun};
+use dream_core::realm::space::report::{HousekeepingCounts, ModelUse, Skipped, SpaceReport, SpaceRun};
 use dream_workflows::contract::{ChangedCell, Undone};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -105,16 +105,46 @@ pub(crate) struct ReportView {
     pub(crate) skipped: Vec<SkippedView>,
     /// What else is to be said.
     pub(crate) notes: Vec<String>,
+    /// What the model of the server took; null where it was not asked.
+    pub(crate) model: Option<ModelView>,
+}
+
+/// What the model of the server took.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct ModelView {
+    /// Provider and model.
+    pub(crate) model: String,
+    /// Calls that were made, those that failed included.
+    pub(crate) calls: u32,
+    /// Tokens of questions.
+    pub(crate) tokens_input: u64,
+    /// Tokens of answers.
+    pub(crate) tokens_output: u64,
+    /// Tokens that are counted for calls of which nobody said what they took.
+    pub(crate) tokens_reserved: u64,
+    /// How often an answer was used that was paid for before.
+    pub(crate) reused: u32,
+    /// In a sentence.
+    pub(crate) summary: String,
+}
+
+impl From<ModelUse> for ModelView {
+    fn from(taken: ModelUse) -> Self {
+        let summary = taken.to_string();
+        let ModelUse { model, calls, tokens_input, tokens_output, tokens_reserved, reused } = taken;
+        Self { model, calls, tokens_input, tokens_output, tokens_reserved, reused, summary }
+    }
 }
 
 impl From<SpaceReport> for ReportView {
     fn from(report: SpaceReport) -> Self {
-        let SpaceReport { housekeeping, merges, updates, contradictions, proposals, skipped, notes } = report;
+        let SpaceReport { housekeeping, merges, updates, contradictions, proposals, skipped, notes, model } = report;
         let HousekeepingCounts { expired, stale, duplicates, actions_expired, key_values_deleted } = housekeeping;
         let housekeeping = HousekeepingView { expired, stale, duplicates, actions_expired, key_values_deleted };
         let view = |Skipped { what, reason, facts }| SkippedView { what, reason, facts };
         let skipped = skipped.into_iter().map(view).collect();
-        Self { housekeeping, merges, updates, contradictions, proposals, skipped, notes }
+        let model = model.map(ModelView::from);
+        Self { housekeeping, merges, updates, contradictions, proposals, skipped, notes, model }
     }
 }
 

@@ -51,6 +51,7 @@ const fn kind(code: Code) -> tonic::Code {
         | Code::Gone
         | Code::BadAnswer
         | Code::NotDue
+        | Code::ModelUnfit
         | Code::NotMigrated
         | Code::Configuration => tonic::Code::FailedPrecondition,
         Code::Locked | Code::LeaseLost => tonic::Code::Aborted,

@@ -61,6 +61,7 @@ fn page(run: &RunView) -> Markup {
                 @if let Some(failure) = &run.failure { p { "It failed: " (failure) } }
                 (counts(run))
                 (skipped(run))
+                @if let Some(model) = &run.report.model { p { "Model: " (model.summary) } }
                 @if !run.report.notes.is_empty() {
                     h2 { "Notes" }
                     ul { @for note in &run.report.notes { li { (note) } } }

@@ -105,6 +105,7 @@ fn status(code: Code) -> StatusCode {
     match code {
         Code::InvalidInput => StatusCode::BAD_REQUEST,
         Code::BadAnswer => StatusCode::UNPROCESSABLE_ENTITY,
+        Code::ModelUnfit => StatusCode::BAD_GATEWAY,
         Code::Forbidden => StatusCode::FORBIDDEN,
         Code::NoNamespace | Code::NoRun | Code::NoSpace => StatusCode::NOT_FOUND,
         Code::Stuck

@@ -20,6 +20,7 @@ mod input;
 mod khora;
 mod kill;
 mod lab;
+mod mind;
 mod mirror;
 mod mirror_real;
 mod record;

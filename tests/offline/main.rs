@@ -14,6 +14,8 @@ mod embedder;
 mod eval;
 mod knobs;
 mod mcp;
+mod mind;
+mod mind_trouble;
 mod reingest;
 mod replay;
 mod review;

@@ -5,40 +5,40 @@ use serde_json::{Value, json};
 use crate::support::program::{Answer, Program};
 
 /// A program with a store for spaces.
-fn program() -> Program {
+pub(crate) fn program() -> Program {
     let program = Program::bare();
     program.run(&["migrate", "--realm", "space"]).expect(0);
     program
 }
 
-fn create(program: &Program, mode: &str) -> String {
+pub(crate) fn create(program: &Program, mode: &str) -> String {
     let created =
         program.run(&["spaces", "create", "--name", "me", "--time-zone", "Europe/Vienna", "--mode", mode, "--json"]);
     created.expect(0).json()["id"].as_str().unwrap().to_owned()
 }
 
-fn add(program: &Program, space: &str, text: &str, more: &[&str]) -> String {
+pub(crate) fn add(program: &Program, space: &str, text: &str, more: &[&str]) -> String {
     let mut arguments = vec!["facts", "add", "--space", space, text];
     arguments.extend(more);
     program.run(&arguments).expect(0).stdout.trim().to_owned()
 }
 
 /// Everything that a space holds.
-fn content(program: &Program, space: &str) -> String {
+pub(crate) fn content(program: &Program, space: &str) -> String {
     program.run(&["export", "space", "--space", space]).expect(0).stdout
 }
 
-fn dream(program: &Program, space: &str, more: &[&str]) -> Answer {
+pub(crate) fn dream(program: &Program, space: &str, more: &[&str]) -> Answer {
     let mut arguments = vec!["run", "space", "--space", space, "--on", "local", "--json"];
     arguments.extend(more);
     program.run(&arguments)
 }
 
-fn job(program: &Program, space: &str) -> Value {
+pub(crate) fn job(program: &Program, space: &str) -> Value {
     program.run(&["job", "next", "--space", space]).json()["job"].clone()
 }
 
-fn submit(program: &Program, run: &str, answer: &str) -> Answer {
+pub(crate) fn submit(program: &Program, run: &str, answer: &str) -> Answer {
     let file = program.path("answer.json");
     std::fs::write(&file, answer).unwrap();
     program.run(&["job", "submit", run, "--result", file.to_str().unwrap(), "--json"])
@@ -121,7 +121,7 @@ pub(crate) fn answer(job: &Value) -> String {
 }
 
 /// A space with something to do for each part of a dream.
-fn lived_in(program: &Program) -> String {
+pub(crate) fn lived_in(program: &Program) -> String {
     let space = create(program, "client");
     for text in ["drinks green tea", "drinks tea that is green", "works at night", "lives in Graz", "lives in Linz"] {
         add(program, &space, text, &[]);

@@ -3,6 +3,7 @@
 #![allow(dead_code, reason = "each of the two binaries uses its own part")]
 
 pub mod collector;
+pub mod model;
 pub mod program;
 pub mod replay;
 pub mod server;

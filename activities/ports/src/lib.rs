@@ -24,7 +24,7 @@ pub use apply::ApplyStore;
 pub use content::{ContentStore, Snapshot};
 pub use error::StoreError;
 pub use graph::{Graph, GraphError, GraphTx};
-pub use mind::Mind;
+pub use mind::{Mind, MindStore};
 pub use mirror::MirrorStore;
 pub use plan::PlanStore;
 pub use run::RunStore;
@@ -33,6 +33,12 @@ pub use starter::Starter;
 pub use transfer::TransferStore;
 
 /// Everything a store offers.
-pub trait Store: RunStore + PlanStore + ApplyStore + ContentStore + TransferStore + MirrorStore + SpaceStore {}
+pub trait Store:
+    RunStore + PlanStore + ApplyStore + ContentStore + TransferStore + MirrorStore + SpaceStore + MindStore
+{
+}
 
-impl<S: RunStore + PlanStore + ApplyStore + ContentStore + TransferStore + MirrorStore + SpaceStore> Store for S {}
+impl<S: RunStore + PlanStore + ApplyStore + ContentStore + TransferStore + MirrorStore + SpaceStore + MindStore> Store
+    for S
+{
+}

@@ -10,17 +10,15 @@ use dream_core::realm::space::fact::DreamMode;
 use dream_core::realm::space::job::INSTRUCTIONS;
 use dream_core::realm::space::report::SpaceRun;
 use dream_core::run::{Realm, RunState};
-use dream_ports::mind::Question as MindQuestion;
-use dream_ports::run::{Closing, Fence, RunFilter, RunRecord};
+use dream_ports::run::{Closing, RunFilter, RunRecord};
 use dream_ports::space::{AnswerOutcome, NewAnswer};
-use dream_workflows::contract::Asked;
 use serde::Serialize;
 
-use super::ask::{Question, no_question};
+use super::ask::Question;
 use super::begin::mind_of;
 use super::report::space_run;
 use crate::failure::{ResultExt, defect};
-use crate::world::{StoreHandle, World};
+use crate::world::StoreHandle;
 
 /// Answers that cannot be used, after which a run is given up. The public description of a client's part allows four slips.
 pub const ANSWERS_BAD_MAX: u32 = 5;
@@ -100,12 +98,21 @@ async fn give_up(handle: &StoreHandle, run: RunId) -> Result<(), Failure> {
     handle.store.close(run, RunState::Failed, &closing).await.or_fail()
 }
 
-enum Taken {
+/// What became of an answer.
+pub(super) enum Taken {
+    /// It stands.
     Yes,
-    Bad { answers_bad: u32, problem: String },
+    /// It cannot be used.
+    Bad {
+        /// Answers to this question that cannot be used, each counted once.
+        answers_bad: u32,
+        /// Where it broke; no memory text.
+        problem: String,
+    },
 }
 
-async fn take(handle: &StoreHandle, record: &RunRecord, answer: &[u8]) -> Result<Taken, Failure> {
+/// Takes an answer in, whoever gave it.
+pub(super) async fn take(handle: &StoreHandle, record: &RunRecord, answer: &[u8]) -> Result<Taken, Failure> {
     let key = handle.store.text_key().await.or_fail()?;
     let parsed: Result<(Answer, String), String> = parse(answer, ANSWER_BYTES_MAX)
         .map_err(|broken| broken.to_string())
@@ -132,32 +139,4 @@ async fn take(handle: &StoreHandle, record: &RunRecord, answer: &[u8]) -> Result
             Err(Failure::new(Code::WrongState, format!("run {run} does not wait for an answer")))
         }
     }
-}
-
-/// Asks the worker's own model and keeps its answer. A model that cannot be had leaves the run with its housekeeping.
-pub async fn ask_mind(
-    world: &World,
-    handle: &StoreHandle,
-    record: &RunRecord,
-    fence: &Fence,
-) -> Result<Asked, Failure> {
-    let Some(mind) = &world.mind else {
-        return Ok(Asked::default());
-    };
-    let job = handle.store.job(record.run).await.or_fail()?;
-    let Some(question) = job.as_ref().map(Question::of).transpose()?.flatten() else { return Ok(Asked::default()) };
-    let input = serde_json::to_string(&question.input).map_err(|_| defect("the question of the run"))?;
-    let output_schema = schema().to_string();
-    let asked = MindQuestion { instructions: INSTRUCTIONS, input: &input, output_schema: &output_schema };
-    for _attempt in 0..ANSWERS_BAD_MAX {
-        let answer = match mind.answer(asked).await {
-            Ok(answer) => answer,
-            Err(error) => return no_question(handle, fence, &error.to_string()).await,
-        };
-        match take(handle, record, answer.as_bytes()).await? {
-            Taken::Yes => return Ok(Asked { is_asked: true, reason: None }),
-            Taken::Bad { .. } => {}
-        }
-    }
-    no_question(handle, fence, "the model gave no answer that can be used").await
 }

@@ -60,9 +60,11 @@ pub async fn ask(world: &World, run: RunRef) -> Result<Asked, Failure> {
     let mind = mind_of(&record)?;
     let fence = store.fence(record.run, &world.holder).await.or_fail()?;
     while_renewing(store, &fence, async {
-        if mind == DreamMode::Server && world.mind.is_none() {
-            return no_question(handle, &fence, NO_MODEL).await;
-        }
+        let model = match (mind, &world.mind) {
+            (DreamMode::Server, None) => return no_question(handle, &fence, NO_MODEL).await,
+            (DreamMode::Server, Some(model)) => Some(model.as_ref()),
+            (DreamMode::Client | DreamMode::Off, _) => None,
+        };
         let body = match job.and_then(|job| job.body) {
             Some(body) => body,
             None => match question(handle, &record).await? {
@@ -72,10 +74,10 @@ pub async fn ask(world: &World, run: RunRef) -> Result<Asked, Failure> {
         };
         let job = NewJob { body: &body, waits_for_client: mind == DreamMode::Client };
         store.ask(&fence, &job).await.or_fail()?;
-        if mind == DreamMode::Server {
-            return super::answer::ask_mind(world, handle, &record, &fence).await;
+        match model {
+            Some(mind) => super::mind::ask_mind(mind, handle, &record, &fence).await,
+            None => Ok(Asked { is_asked: true, reason: None }),
         }
-        Ok(Asked { is_asked: true, reason: None })
     })
     .await
 }

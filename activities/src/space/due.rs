@@ -169,6 +169,7 @@ pub async fn explain(handle: &StoreHandle, space: NamespaceId) -> Result<Explana
 
 /// Deletes what undo needs of runs that can no longer be taken back; answers how many records went.
 pub async fn purge(handle: &StoreHandle) -> Result<u32, Failure> {
+    super::mind::purge(handle).await?;
     let now = handle.store.now().await.or_fail()?;
     handle.store.purge_space_undo(now.plus_seconds(-UNDO_DAYS * SECONDS_PER_DAY)).await.or_fail()
 }

@@ -1,14 +1,18 @@
 //! The report of a run over a space: a fold over its ops and its steps, made when somebody asks for it.
 
+use dream_core::budget::{CallOutcome, Usage};
 use dream_core::failure::{Code, Failure};
 use dream_core::id::{NamespaceId, RunId};
-use dream_core::realm::space::report::{SpaceReport, SpaceRun, status};
+use dream_core::realm::space::fact::DreamMode;
+use dream_core::realm::space::report::{ModelUse, SpaceReport, SpaceRun, status};
 use dream_core::run::Realm;
+use dream_ports::mind::CallRecord;
 use dream_ports::plan::OpFilter;
 use dream_ports::run::{RunFilter, RunRecord};
 use dream_ports::space::Tidied;
 use serde::Deserialize;
 
+use super::begin::mind_of;
 use super::judge::Consolidation;
 use super::step;
 use crate::failure::ResultExt;
@@ -62,6 +66,9 @@ async fn of_record(handle: &StoreHandle, record: RunRecord) -> Result<SpaceRun, 
             _ => {}
         }
     }
+    if mind_of(&record)? == DreamMode::Server {
+        tell_calls(&handle.store.calls(record.run).await.or_fail()?, &mut report);
+    }
     let mut after_seq = 0;
     loop {
         let filter = OpFilter { after_seq, limit: OPS_PER_PAGE, ..OpFilter::default() };
@@ -79,4 +86,30 @@ async fn of_record(handle: &StoreHandle, record: RunRecord) -> Result<SpaceRun, 
         failure: record.error_code,
         report,
     })
+}
+
+/// Tells a report what the worker's own model took, and which of its answers came to nothing.
+fn tell_calls(calls: &[CallRecord], report: &mut SpaceReport) {
+    let Some(last) = calls.last() else { return };
+    let mut taken = ModelUse { model: last.model.clone(), ..ModelUse::default() };
+    for call in calls {
+        taken.calls += 1;
+        taken.reused += call.times_reused;
+        match call.usage {
+            Some(Usage { input, output }) => {
+                taken.tokens_input += input;
+                taken.tokens_output += output;
+            }
+            None => taken.tokens_reserved += call.tokens_reserved,
+        }
+        let problem = call.problem.as_deref().unwrap_or("nobody saw its end");
+        match call.outcome {
+            CallOutcome::Answered => {}
+            CallOutcome::Bad => report.notes.push(format!("answer {} could not be used: {problem}", call.call)),
+            CallOutcome::Reserved | CallOutcome::Refused | CallOutcome::Unanswered => {
+                report.notes.push(format!("call {} had no answer: {problem}", call.call));
+            }
+        }
+    }
+    report.model = Some(taken);
 }

@@ -44,7 +44,9 @@ pub(crate) async fn texts(tx: &mut Tx, run: RunId, ops: &[Op]) -> Result<BTreeMa
 
 /// Takes the copies of memories out that a run leaves which is over: question, answers, texts.
 pub(crate) async fn clear_copies(tx: &mut Tx, run: RunId) -> Result<(), StoreError> {
-    for statement in [sql!("jobs/clear"), sql!("job_answers/clear"), sql!("op_texts/delete")] {
+    let statements =
+        [sql!("jobs/clear"), sql!("job_answers/clear"), sql!("op_texts/delete"), sql!("mind_answers/delete_of_run")];
+    for statement in statements {
         query(statement).bind(run.0).execute(&mut **tx).await.doing("clear a question")?;
     }
     Ok(())

@@ -21,6 +21,7 @@ mod khora;
 mod leases;
 mod load;
 mod locks;
+mod minds;
 mod mirror;
 mod plans;
 mod records;

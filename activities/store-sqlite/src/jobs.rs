@@ -47,7 +47,9 @@ fn fingerprint(text: &str) -> Result<Fingerprint, StoreError> {
 
 /// Takes the copies of memories out that a run leaves which is over: question, answers, texts.
 pub(crate) async fn clear_copies(tx: &mut Tx, run: RunId) -> Result<(), StoreError> {
-    for statement in [sql!("jobs/clear"), sql!("job_answers/clear"), sql!("op_texts/delete")] {
+    let statements =
+        [sql!("jobs/clear"), sql!("job_answers/clear"), sql!("op_texts/delete"), sql!("mind_answers/delete_of_run")];
+    for statement in statements {
         sqlx::query(statement).bind(hex(run.0)).execute(&mut **tx).await.doing("clear a question")?;
     }
     Ok(())

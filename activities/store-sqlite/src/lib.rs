@@ -18,6 +18,7 @@ mod jobs;
 mod khora;
 mod leases;
 mod load;
+mod minds;
 mod mirror;
 mod plans;
 mod records;

@@ -24,6 +24,7 @@ const MIGRATIONS: &[(i64, &str, &str)] = &[
     (2, "create effects", include_str!("../migrations/0002_create_effects.up.sql")),
     (3, "create mirror", include_str!("../migrations/0003_create_mirror.up.sql")),
     (4, "create spaces", include_str!("../migrations/0004_create_spaces.up.sql")),
+    (5, "create mind calls", include_str!("../migrations/0005_create_mind_calls.up.sql")),
 ];
 
 /// The content tables of the graph realm.

@@ -148,9 +148,13 @@ impl SqliteStore {
             .await
             .doing(OPERATION)?;
         let undo_records = take_out_of_undo(&mut tx, RowKey { table: Table::Facts, id: fact }).await?;
-        for statement in
-            [sql!("jobs/clear_of_space"), sql!("job_answers/clear_of_space"), sql!("op_texts/delete_of_space")]
-        {
+        let copies = [
+            sql!("jobs/clear_of_space"),
+            sql!("job_answers/clear_of_space"),
+            sql!("op_texts/delete_of_space"),
+            sql!("mind_answers/delete_of_space"),
+        ];
+        for statement in copies {
             sqlx::query(statement).bind(hex(space.0)).execute(&mut *tx).await.doing(OPERATION)?;
         }
         tx.commit().await.doing(OPERATION)?;

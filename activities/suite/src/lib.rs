@@ -17,6 +17,7 @@ pub mod groups;
 pub mod kit;
 pub mod laws;
 pub mod leases;
+pub mod minds;
 pub mod mirror;
 pub mod names;
 pub mod plans;
@@ -193,6 +194,18 @@ macro_rules! for_each_behaviour {
                 of_many_answers_at_once_one_is_taken
                 forgetting_a_fact_reaches_every_copy
                 what_undo_needs_is_purged_when_it_is_old
+            }
+            minds {
+                a_call_counts_by_what_it_may_take_and_then_by_what_it_took
+                a_call_that_nobody_settled_goes_on_counting
+                a_budget_that_is_spent_grants_no_call
+                a_day_has_its_budget_and_the_next_one_another
+                an_answer_is_kept_until_its_run_is_over
+                an_answer_that_cannot_be_used_is_let_go
+                an_answer_to_a_forgotten_question_is_not_kept
+                forgetting_a_fact_reaches_kept_answers
+                whoever_lost_the_space_reserves_and_settles_nothing
+                what_is_kept_of_calls_is_purged_when_it_is_old
             }
             canary {
                 unreadable_content_is_named_and_never_told

@@ -66,13 +66,13 @@ const TEXT: &str = "likes green tea";
 const TEXT_DIGEST: Fingerprint = Fingerprint([1; 16]);
 
 /// A space and its store.
-struct Place {
-    store: Arc<dyn Store>,
-    space: NamespaceId,
+pub(crate) struct Place {
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) space: NamespaceId,
 }
 
 impl Place {
-    async fn with(kit: &dyn WorldKit, facts: &[Fact]) -> Self {
+    pub(crate) async fn with(kit: &dyn WorldKit, facts: &[Fact]) -> Self {
         let space = NamespaceId(Uuid::from_u128(0x5bace));
         let store = kit.store();
         make_space(store.as_ref(), space).await;
@@ -99,7 +99,7 @@ impl Place {
         }
     }
 
-    async fn begin(&self, number: u128) -> Fence {
+    pub(crate) async fn begin(&self, number: u128) -> Fence {
         match self.store.begin(&self.beginning(number)).await.unwrap() {
             Begun::Holds { fence, .. } => fence,
             other => panic!("run {number} does not hold its space: {other:?}"),
@@ -150,7 +150,7 @@ impl Place {
         self.store.answer_job(run(number), &answer).await.unwrap()
     }
 
-    async fn close(&self, fence: &Fence) {
+    pub(crate) async fn close(&self, fence: &Fence) {
         self.store.close(fence.run, RunState::Completed, &Closing::default()).await.unwrap();
     }
 
@@ -426,7 +426,7 @@ pub async fn of_many_answers_at_once_one_is_taken(kit: &dyn WorldKit) {
 }
 
 /// Whether a text stands anywhere in the tables of this program.
-async fn is_told(kit: &dyn WorldKit, text: &str) -> Vec<&'static str> {
+pub(crate) async fn is_told(kit: &dyn WorldKit, text: &str) -> Vec<&'static str> {
     let mut told = Vec::new();
     for (table, column) in [
         ("fact", "text"),
@@ -434,6 +434,7 @@ async fn is_told(kit: &dyn WorldKit, text: &str) -> Vec<&'static str> {
         ("undo", "record"),
         ("job", "body"),
         ("job_answer", "body"),
+        ("mind_answer", "body"),
         ("op_text", "body"),
         ("op", "draft"),
         ("step", "summary"),

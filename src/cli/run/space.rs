@@ -122,6 +122,9 @@ pub(crate) fn show_run(run: &SpaceRun, json: bool) -> Result<(), Fault> {
         let facts: Vec<String> = skipped.facts.iter().map(Uuid::to_string).collect();
         term::line(&format!("skipped: {}: {} {}", skipped.what, skipped.reason, facts.join(" ")));
     }
+    if let Some(model) = &report.model {
+        term::line(&format!("model: {model}"));
+    }
     report.notes.iter().for_each(|note| term::line(&format!("note: {note}")));
     if let Some(failure) = &run.failure {
         term::line(&format!("failed: {failure}"));

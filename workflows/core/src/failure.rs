@@ -44,6 +44,8 @@ pub enum Code {
     BadAnswer,
     /// A space that is not due, or not any more.
     NotDue,
+    /// The worker's own model gives no answers that can be used.
+    ModelUnfit,
     /// The store does not answer.
     StoreUnavailable,
     /// The store was busy.
@@ -94,6 +96,7 @@ impl Code {
         Self::NoSpace,
         Self::BadAnswer,
         Self::NotDue,
+        Self::ModelUnfit,
         Self::StoreUnavailable,
         Self::StoreBusy,
         Self::StoreRefused,
@@ -130,6 +133,7 @@ impl Code {
             Self::NoSpace => 1015,
             Self::BadAnswer => 1016,
             Self::NotDue => 1017,
+            Self::ModelUnfit => 1018,
             Self::StoreUnavailable => 2001,
             Self::StoreBusy => 2002,
             Self::StoreRefused => 2003,
@@ -167,6 +171,7 @@ impl Code {
             Self::NoSpace => "NoSuchSpace",
             Self::BadAnswer => "BadAnswer",
             Self::NotDue => "DreamNotDue",
+            Self::ModelUnfit => "ModelUnfit",
             Self::StoreUnavailable => "StoreUnavailable",
             Self::StoreBusy => "StoreBusy",
             Self::StoreRefused => "StoreRefused",
@@ -209,6 +214,7 @@ impl Code {
             | Self::NoSpace
             | Self::BadAnswer
             | Self::NotDue
+            | Self::ModelUnfit
             | Self::StoreRefused
             | Self::StoreUnreadable
             | Self::NotMigrated
@@ -256,6 +262,9 @@ impl Code {
             Self::BadAnswer => "correct the answer at the place that is named and submit it again; the run still waits",
             Self::NotDue => {
                 "nothing is to be done: the next check starts it when it is due; `dream due --explain SPACE` says why it did not dream"
+            }
+            Self::ModelUnfit => {
+                "see in `dream report RUN` where its answers broke; give [mind] another model, or more output_tokens_max, and start anew with `dream run space --space ID`"
             }
             Self::StoreUnavailable => {
                 "check with `dream doctor` that the store can be reached; a step of a run is tried again by itself for a while, a command is not"

@@ -9,6 +9,7 @@
 
 pub mod algo;
 pub mod apply;
+pub mod budget;
 pub mod change;
 pub mod clock;
 pub mod digest;

@@ -117,9 +117,12 @@ impl JsonSchema for Tier {
     }
 }
 
-/// The schema of an answer: JSON Schema, draft 2020-12.
+/// The schema of an answer: JSON Schema, draft 2020-12. Its fields are in the order of their names, whether or not somebody
+/// beside this crate has JSON keep the order in which fields were written: the schema is part of what a question is known by.
 pub fn schema() -> serde_json::Value {
-    SchemaSettings::draft2020_12().into_generator().into_root_schema_for::<Answer>().to_value()
+    let mut schema = SchemaSettings::draft2020_12().into_generator().into_root_schema_for::<Answer>().to_value();
+    schema.sort_all_objects();
+    schema
 }
 
 /// Reads an answer of at most so many bytes.

@@ -3,6 +3,8 @@
 //! **Invariant:** ids, counts and reasons only. Memory text is joined where somebody asks for it, and is gone there as soon as
 //! it was forgotten.
 
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
@@ -52,6 +54,36 @@ pub struct Skipped {
     pub facts: Vec<Uuid>,
 }
 
+/// What the worker's own model took.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ModelUse {
+    /// Provider and model.
+    pub model: String,
+    /// Calls that were made, those that failed included.
+    pub calls: u32,
+    /// Tokens of questions, as far as the provider said.
+    pub tokens_input: u64,
+    /// Tokens of answers, as far as the provider said.
+    pub tokens_output: u64,
+    /// Tokens that are counted for calls of which nobody said what they took.
+    pub tokens_reserved: u64,
+    /// How often an answer was taken in that an earlier attempt had paid for.
+    pub reused: u32,
+}
+
+impl fmt::Display for ModelUse {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { model, calls, tokens_input, tokens_output, tokens_reserved, reused } = self;
+        let plural = if *calls == 1 { "" } else { "s" };
+        write!(f, "{model}: {calls} call{plural}, {tokens_input} tokens in, {tokens_output} out")?;
+        if *tokens_reserved > 0 {
+            write!(f, ", {tokens_reserved} counted for calls that did not say")?;
+        }
+        if *reused > 0 { write!(f, ", an answer that was kept used {reused} times") } else { Ok(()) }
+    }
+}
+
 /// The report of a run over a space.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
@@ -71,6 +103,9 @@ pub struct SpaceReport {
     /// What else is to be said: that no model was asked and why, that the profile was cut.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
+    /// What the worker's own model took, where it was asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model: Option<ModelUse>,
 }
 
 /// A run over a space, as its faces show it.

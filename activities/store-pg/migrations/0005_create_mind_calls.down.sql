@@ -1,0 +1,2 @@
+drop table dream.mind_answer;
+drop table dream.mind_call;

@@ -1,0 +1,7 @@
+-- queries/mind_answers/insert.sql
+-- An answer to a question that was forgotten meanwhile is not kept.
+insert into dream.mind_answer (space_id, question, run_id, call, body, answered_at)
+select $1, $2, $3, $4, $5, cast($6 as timestamptz)
+ where exists (select 1 from dream.job j where j.run_id = $3 and j.body is not null)
+on conflict (space_id, question) do update
+   set run_id = excluded.run_id, call = excluded.call, body = excluded.body, answered_at = excluded.answered_at

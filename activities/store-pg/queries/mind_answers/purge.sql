@@ -1,0 +1,2 @@
+-- queries/mind_answers/purge.sql
+delete from dream.mind_answer where answered_at < $1

@@ -1,0 +1,2 @@
+drop table dream_mind_answer;
+drop table dream_mind_call;

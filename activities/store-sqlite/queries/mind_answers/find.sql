@@ -1,0 +1,2 @@
+-- queries/mind_answers/find.sql
+select call, body from dream_mind_answer where space_id = $1 and question = $2

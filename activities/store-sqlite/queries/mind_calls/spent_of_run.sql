@@ -1,0 +1,6 @@
+-- queries/mind_calls/spent_of_run.sql
+-- What nobody said it took counts as what was reserved for it.
+select count(*) as calls,
+       coalesce(sum(coalesce(tokens_input + tokens_output, tokens_reserved)), 0) as tokens
+  from dream_mind_call
+ where run_id = $1
