@@ -31,3 +31,4 @@ mod space;
 mod starts;
 mod telemetry;
 mod worker;
+mod writer;

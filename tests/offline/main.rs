@@ -24,3 +24,4 @@ mod tidy;
 mod transfer;
 mod twice;
 mod undo;
+mod writer;

@@ -7,6 +7,7 @@ pub mod program;
 pub mod replay;
 pub mod server;
 pub mod world;
+pub mod writer;
 
 use std::path::PathBuf;
 

@@ -113,8 +113,11 @@ async fn seal(handle: &StoreHandle, record: &RunRecord, fence: &Fence) -> Result
         step: &Step { name: step::CONSOLIDATION.to_owned(), summary },
         texts: &drafted.texts,
         skip_reasons: &[],
+        is_answer: true,
     };
-    store.append_round(fence, &round).await.or_fail()?;
+    if !store.append_round(fence, &round).await.or_fail()? {
+        return Ok(None);
+    }
     sealed(handle, record.run).await
 }
 

@@ -158,11 +158,11 @@ impl SpaceStore for PgStore {
         self.tidy_once(fence, step, as_of).await
     }
 
-    async fn append_round(&self, fence: &Fence, round: &Round<'_>) -> Result<(), StoreError> {
+    async fn append_round(&self, fence: &Fence, round: &Round<'_>) -> Result<bool, StoreError> {
         self.seal_behind(fence, round).await
     }
 
-    async fn ask(&self, fence: &Fence, job: &NewJob<'_>) -> Result<(), StoreError> {
+    async fn ask(&self, fence: &Fence, job: &NewJob<'_>) -> Result<bool, StoreError> {
         self.write_job(fence, job).await
     }
 
