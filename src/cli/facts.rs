@@ -176,7 +176,10 @@ impl Forget {
             term::note(&format!("taken out of {} undo records", forgotten.undo_records));
         }
         if forgotten.derived > 0 {
-            term::note(&format!("{} texts of dreams said a word that only it had, and went with it", forgotten.derived));
+            term::note(&format!(
+                "{} texts of dreams said a word that only it had, and went with it",
+                forgotten.derived
+            ));
         }
         for fact in &forgotten.reworded {
             term::note(&format!("fact {fact} still says what a dream made of it more than seven days ago; look at it"));

@@ -181,9 +181,9 @@ fn answer(job: &Value) -> String {
         })
     };
     let merges: Vec<Value> = merged.chunks_exact(2).map(merge).collect();
-    let promotions: Vec<Value> =
-        moved.iter().map(|fact| json!({ "fact_id": fact["id"], "tier": "core" })).collect();
-    json!({ "merges": merges, "promotions": promotions, "profile": "Likes much.", "weekly_digest": "A week." }).to_string()
+    let promotions: Vec<Value> = moved.iter().map(|fact| json!({ "fact_id": fact["id"], "tier": "core" })).collect();
+    json!({ "merges": merges, "promotions": promotions, "profile": "Likes much.", "weekly_digest": "A week." })
+        .to_string()
 }
 
 /// Lets somebody write all through a dream over a fresh space, from its start to its undo, with kills; every seed is another
@@ -196,8 +196,7 @@ pub fn writes_all_through_a_dream(program: &Program, seed: u64) {
     program.run(&["import", "space", "space.jsonl", "--space", space]).expect(0);
     let server = Server::start(program);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    let mut writer =
-        Writer { agent: server.agent(key), chance: Chance(seed), known: BTreeMap::new(), ids, calls: 0 };
+    let mut writer = Writer { agent: server.agent(key), chance: Chance(seed), known: BTreeMap::new(), ids, calls: 0 };
     let mut kills = Chance(seed + 1_000);
     // Forgetting ends a dream that waits, so one seed in three forgets all the time, and the others before it waits only.
     let always_forgets = seed.is_multiple_of(3);
@@ -215,7 +214,9 @@ pub fn writes_all_through_a_dream(program: &Program, seed: u64) {
     let check = |writer: &Writer<'_>, when: &str| writer.check(program, space, &format!("seed {seed}, {when}"));
     let run = ["run", "space", "--space", space, "--on", "local", "--run-id", RUN];
     let forgets_first = always_forgets || seed.is_multiple_of(2);
-    beside(&mut writer, forgets_first, &mut || drop(insist(program, &mut kills, &run)));
+    beside(&mut writer, forgets_first, &mut || {
+        insist(program, &mut kills, &run);
+    });
     check(&writer, "tidied");
     let job = program.run(&["job", "next", "--space", space]).json()["job"].clone();
     beside(&mut writer, always_forgets, &mut || {});
@@ -223,11 +224,15 @@ pub fn writes_all_through_a_dream(program: &Program, seed: u64) {
         let file = program.path("answer.json");
         std::fs::write(&file, answer(&job)).unwrap();
         let submit = ["job", "submit", RUN, "--result", file.to_str().unwrap()];
-        beside(&mut writer, always_forgets, &mut || drop(insist(program, &mut kills, &submit)));
+        beside(&mut writer, always_forgets, &mut || {
+            insist(program, &mut kills, &submit);
+        });
         check(&writer, "consolidated");
     }
     let undo = ["undo", "--run", RUN, "--keep"];
-    beside(&mut writer, true, &mut || drop(insist(program, &mut kills, &undo)));
+    beside(&mut writer, true, &mut || {
+        insist(program, &mut kills, &undo);
+    });
     // A pin holds a fact against dreams; who takes a dream back takes its words back, whoever pinned them since.
     writer.known.retain(|_, known| !matches!(known, Known::Pinned(_)));
     check(&writer, "taken back");

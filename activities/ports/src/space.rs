@@ -24,6 +24,18 @@ use crate::run::Fence;
 /// SHA-256 of a key: what a store holds of it.
 pub type KeyHash = [u8; 32];
 
+/// The first bytes of the hash of a key, under which it is found. They may be told: nobody gets from a hash to its key.
+pub type KeyId = [u8; 8];
+
+/// The first and the last hash that begin with an id.
+pub fn key_range(id: KeyId) -> [KeyHash; 2] {
+    [0, u8::MAX].map(|rest| {
+        let mut hash = [rest; 32];
+        hash[..id.len()].copy_from_slice(&id);
+        hash
+    })
+}
+
 /// A space, as the store has it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SpaceRecord {
@@ -216,8 +228,8 @@ pub trait SpaceStore: Send + Sync {
     /// Gives a space another key.
     async fn add_space_key(&self, id: NamespaceId, key_hash: &KeyHash) -> Result<(), StoreError>;
 
-    /// The space that a key opens.
-    async fn space_of_key(&self, key_hash: &KeyHash) -> Result<Option<NamespaceId>, StoreError>;
+    /// The keys that are found under this id, each with its space. Whoever asks compares them.
+    async fn keys_under(&self, id: KeyId) -> Result<Vec<(KeyHash, NamespaceId)>, StoreError>;
 
     /// Notes that the memory of a space was used now.
     async fn use_space(&self, id: NamespaceId) -> Result<(), StoreError>;

@@ -286,7 +286,8 @@ async fn delete_records_of(tx: &mut Tx, space: NamespaceId, fact: Uuid) -> Resul
 
 /// Questions, answers and texts may hold copies of whatever the space holds.
 async fn clear_copies_of(tx: &mut Tx, space: NamespaceId) -> Result<(), StoreError> {
-    for statement in [sql!("jobs/clear_of_space"), sql!("job_answers/clear_of_space"), sql!("op_texts/delete_of_space")] {
+    for statement in [sql!("jobs/clear_of_space"), sql!("job_answers/clear_of_space"), sql!("op_texts/delete_of_space")]
+    {
         query(statement).bind(space.0).execute(&mut **tx).await.doing(OPERATION)?;
     }
     Ok(())

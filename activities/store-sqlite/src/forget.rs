@@ -267,13 +267,19 @@ async fn count_touched(tx: &mut Tx, key: RowKey) -> Result<u32, StoreError> {
 }
 
 async fn replace(tx: &mut Tx, op: Uuid, record: &UndoRecord) -> Result<(), StoreError> {
-    sqlx::query(sql!("undo/replace")).bind(hex(op)).bind(spell_json(record)).execute(&mut **tx).await.doing(OPERATION)?;
+    sqlx::query(sql!("undo/replace"))
+        .bind(hex(op))
+        .bind(spell_json(record))
+        .execute(&mut **tx)
+        .await
+        .doing(OPERATION)?;
     Ok(())
 }
 
 async fn remove(tx: &mut Tx, space: NamespaceId, table: Table, ids: &[Uuid]) -> Result<u32, StoreError> {
     let statement = delete_statement(table).ok_or(StoreError::Unsupported { operation: OPERATION })?;
-    let gone = sqlx::query(statement).bind(hex(space.0)).bind(id_array(ids)).execute(&mut **tx).await.doing(OPERATION)?;
+    let gone =
+        sqlx::query(statement).bind(hex(space.0)).bind(id_array(ids)).execute(&mut **tx).await.doing(OPERATION)?;
     Ok(u32::try_from(gone.rows_affected()).unwrap_or(u32::MAX))
 }
 
@@ -286,7 +292,8 @@ async fn delete_records_of(tx: &mut Tx, space: NamespaceId, fact: Uuid) -> Resul
 
 /// Questions, answers and texts may hold copies of whatever the space holds.
 async fn clear_copies_of(tx: &mut Tx, space: NamespaceId) -> Result<(), StoreError> {
-    for statement in [sql!("jobs/clear_of_space"), sql!("job_answers/clear_of_space"), sql!("op_texts/delete_of_space")] {
+    for statement in [sql!("jobs/clear_of_space"), sql!("job_answers/clear_of_space"), sql!("op_texts/delete_of_space")]
+    {
         sqlx::query(statement).bind(hex(space.0)).execute(&mut **tx).await.doing(OPERATION)?;
     }
     Ok(())

@@ -56,8 +56,11 @@ pub(crate) async fn clear_copies(tx: &mut Tx, run: RunId) -> Result<(), StoreErr
 
 /// Whether the question of a run stands.
 async fn is_question_there(tx: &mut Tx, run: RunId) -> Result<bool, StoreError> {
-    let row =
-        sqlx::query(sql!("jobs/find")).bind(hex(run.0)).fetch_optional(&mut **tx).await.doing("look for the question")?;
+    let row = sqlx::query(sql!("jobs/find"))
+        .bind(hex(run.0))
+        .fetch_optional(&mut **tx)
+        .await
+        .doing("look for the question")?;
     Ok(row.map(|row| maybe(&row, "body")).transpose()?.flatten().is_some())
 }
 

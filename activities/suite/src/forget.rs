@@ -15,7 +15,9 @@ use crate::world::{INGESTED_AT, id};
 /// The tables of this program in which a text stands, in whatever column.
 async fn is_told(kit: &dyn WorldKit, text: &str) -> Vec<String> {
     let tables = match kit.dialect() {
-        Dialect::Postgres => "select 'dream.' || table_name from information_schema.tables where table_schema = 'dream'",
+        Dialect::Postgres => {
+            "select 'dream.' || table_name from information_schema.tables where table_schema = 'dream'"
+        }
         Dialect::Sqlite => "select name from sqlite_master where type = 'table' and name like 'dream\\_%' escape '\\'",
     };
     let mut told = Vec::new();
@@ -25,7 +27,8 @@ async fn is_told(kit: &dyn WorldKit, text: &str) -> Vec<String> {
             Dialect::Postgres => "t::text".to_owned(),
             Dialect::Sqlite => {
                 let names = kit.rows(&format!("select name from pragma_table_info('{table}')")).await;
-                let spelled = names.iter().map(|name| format!("coalesce(cast({} as text), '')", name[0].clone().unwrap()));
+                let spelled =
+                    names.iter().map(|name| format!("coalesce(cast({} as text), '')", name[0].clone().unwrap()));
                 spelled.collect::<Vec<_>>().join(" || ' ' || ")
             }
         };
@@ -115,7 +118,8 @@ pub async fn what_dreams_made_of_a_forgotten_fact_goes_with_it(kit: &dyn WorldKi
 }
 
 pub async fn what_was_merged_into_a_forgotten_fact_goes_with_it_and_what_others_say_too_stays(kit: &dyn WorldKit) {
-    let place = Place::with(kit, &[noted(1, "keeps a quokka"), noted(2, "Keeps  a Quokka"), noted(3, "drinks tea")]).await;
+    let place =
+        Place::with(kit, &[noted(1, "keeps a quokka"), noted(2, "Keeps  a Quokka"), noted(3, "drinks tea")]).await;
     let fence = place.begin(1).await;
     let merge = Intent::MergeFacts { keep: id(1), absorb: vec![id(2)], adds_recalls: true, wording: None };
     let profile = Intent::WriteProfile { space: place.space.0, text: TEXT_DIGEST };

@@ -42,7 +42,14 @@ async fn assert_stranger(scene: &Scene<'_>, fence: &Fence) {
     lost("write_drafts", store.write_drafts(fence, OpKind::DedupeEntities, &[draft]).await);
     lost("publish", store.publish(fence, OpKind::DedupeEntities, &step("plan:x"), &[]).await);
     lost("write_plan", store.write_plan(fence, &plan, &PlanHash(String::new()), &step("seal")).await);
-    let round = Round { plan: &plan, run_hash: &plan.hash, step: &step("round"), texts: &[], skip_reasons: &[], is_answer: false };
+    let round = Round {
+        plan: &plan,
+        run_hash: &plan.hash,
+        step: &step("round"),
+        texts: &[],
+        skip_reasons: &[],
+        is_answer: false,
+    };
     lost("append_round", store.append_round(fence, &round).await.map(drop));
     lost("ask", store.ask(fence, &NewJob { body: "{}", facts: &[], waits_for_client: true }).await.map(drop));
     lost("tidy", store.tidy(fence, "tidy", crate::world::INGESTED_AT).await.map(|_| ()));

@@ -214,10 +214,13 @@ pub(crate) fn three() -> [Fact; 3] {
 pub async fn a_space_is_opened_by_its_keys_and_by_no_other(kit: &dyn WorldKit) {
     let place = Place::with(kit, &[]).await;
     let store = &place.store;
-    assert_eq!(store.space_of_key(&key_hash(place.space)).await.unwrap(), Some(place.space));
-    assert_eq!(store.space_of_key(&[9; 32]).await.unwrap(), None);
+    let hash = key_hash(place.space);
+    let first = hash[..8].try_into().unwrap();
+    assert_eq!(store.keys_under(first).await.unwrap(), [(hash, place.space)]);
+    assert_eq!(store.keys_under([9; 8]).await.unwrap(), []);
     store.add_space_key(place.space, &[9; 32]).await.unwrap();
-    assert_eq!(store.space_of_key(&[9; 32]).await.unwrap(), Some(place.space));
+    assert_eq!(store.keys_under([9; 8]).await.unwrap(), [([9; 32], place.space)]);
+    assert_eq!(store.keys_under(first).await.unwrap(), [(hash, place.space)]);
     assert_eq!(store.space(place.space).await.unwrap().last_used_at, None);
     store.use_space(place.space).await.unwrap();
     let patch = SpacePatch { zone: Some("Asia/Kolkata".to_owned()), mode: Some(DreamMode::Off), name: None };

@@ -72,12 +72,7 @@ pub enum OwnWords {
 
 /// What becomes of the words of `kept`, which got a wording made of one of the `gone`; its traces stand oldest first. Answers
 /// too which of their undo records would bring back a wording that was made of it.
-pub fn own_words(
-    kept: Uuid,
-    row: Option<&Row>,
-    gone: &BTreeSet<Uuid>,
-    traces: &[Trace],
-) -> (OwnWords, Vec<usize>) {
+pub fn own_words(kept: Uuid, row: Option<&Row>, gone: &BTreeSet<Uuid>, traces: &[Trace]) -> (OwnWords, Vec<usize>) {
     let made = |trace: &Trace| {
         trace.merge().is_some_and(|(keep, absorb, is_worded)| {
             keep == kept && is_worded && absorb.iter().any(|id| gone.contains(id))
