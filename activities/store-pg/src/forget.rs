@@ -47,17 +47,15 @@ impl PgStore {
         row.iter().for_each(|row| words.add_row(row));
         remove(&mut tx, space, Table::Facts, &[fact]).await?;
         let told = follow(&mut tx, space, fact, &mut words).await?;
-        let mut undo_records = 0;
         for gone in &told.gone {
             delete_records_of(&mut tx, space, *gone).await?;
-            for (op, trace) in &told.traces[gone] {
-                if let Some(undo) = &trace.undo {
-                    replace(&mut tx, *op, &undo.clone().without(fact_key(*gone))).await?;
-                    undo_records += 1;
-                }
-            }
         }
-        let reworded = give_back_words(&mut tx, space, &told).await?;
+        let mut records = told.records();
+        let undo_records = take_out_of(&mut records, &told.gone);
+        let reworded = give_back_words(&mut tx, space, &told, &mut records).await?;
+        for (op, record) in &records {
+            replace(&mut tx, *op, record).await?;
+        }
         leave_known(&mut tx, space, &mut words, &reworded).await?;
         let mut derived = remove_derived(&mut tx, space, &words).await?;
         derived += take_out_of_undo(&mut tx, space, &words).await?;
@@ -75,6 +73,25 @@ struct Told {
     /// Facts that got a wording made of it, directly or over another one.
     worded: BTreeSet<Uuid>,
     traces: BTreeMap<Uuid, Traces>,
+}
+
+impl Told {
+    /// The undo records of all ops that are told of, by op.
+    fn records(&self) -> BTreeMap<Uuid, UndoRecord> {
+        let traces = self.traces.values().flatten();
+        traces.filter_map(|(op, trace)| trace.undo.clone().map(|undo| (*op, undo))).collect()
+    }
+}
+
+/// Takes facts out of undo records; answers out of how many.
+fn take_out_of(records: &mut BTreeMap<Uuid, UndoRecord>, gone: &BTreeSet<Uuid>) -> u32 {
+    let mut taken = 0;
+    for record in records.values_mut() {
+        let without = gone.iter().fold(record.clone(), |record, fact| record.without(fact_key(*fact)));
+        taken += u32::from(without != *record);
+        *record = without;
+    }
+    taken
 }
 
 async fn follow(tx: &mut Tx, space: NamespaceId, fact: Uuid, words: &mut Words) -> Result<Told, StoreError> {
@@ -101,7 +118,12 @@ async fn follow(tx: &mut Tx, space: NamespaceId, fact: Uuid, words: &mut Words) 
 
 /// Gives facts the words back that they had before a forgotten one was merged into them; answers those of which the words
 /// are no longer known.
-async fn give_back_words(tx: &mut Tx, space: NamespaceId, told: &Told) -> Result<Vec<Uuid>, StoreError> {
+async fn give_back_words(
+    tx: &mut Tx,
+    space: NamespaceId,
+    told: &Told,
+    records: &mut BTreeMap<Uuid, UndoRecord>,
+) -> Result<Vec<Uuid>, StoreError> {
     let made_of: BTreeSet<Uuid> = told.gone.union(&told.worded).copied().collect();
     let mut lost = Vec::new();
     for kept in &told.worded {
@@ -127,9 +149,8 @@ async fn give_back_words(tx: &mut Tx, space: NamespaceId, told: &Told) -> Result
         };
         // A record that still brings a wording back is that of a later dream, or of one that a person wrote over since.
         for at in later {
-            let (op, trace) = &traces[at];
-            if let (Some(undo), Some(words)) = (&trace.undo, &first) {
-                replace(tx, *op, &undo.clone().saying(key, words)).await?;
+            if let (Some(record), Some(words)) = (records.get_mut(&traces[at].0), &first) {
+                *record = record.clone().saying(key, words);
             }
         }
     }
@@ -225,13 +246,8 @@ async fn abandon_waiting(tx: &mut Tx, space: NamespaceId) -> Result<Vec<RunId>, 
 }
 
 async fn traces_of(tx: &mut Tx, space: NamespaceId, fact: Uuid) -> Result<Traces, StoreError> {
-    let rows = query(sql!("ops/of_row"))
-        .bind(space.0)
-        .bind(Table::Facts.as_str())
-        .bind(fact)
-        .fetch_all(&mut **tx)
-        .await
-        .doing(OPERATION)?;
+    let rows =
+        query(sql!("ops/of_fact")).bind(space.0).bind(fact.to_string()).fetch_all(&mut **tx).await.doing(OPERATION)?;
     let trace = |row: &PgRow| {
         let draft: Draft = read_json(get(row, "draft")?, "dream.op.draft")?;
         let has_undo = get::<Option<&str>>(row, "record")?.is_some();
