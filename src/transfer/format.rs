@@ -403,7 +403,10 @@ mod tests {
     #[test]
     fn the_published_schema_is_fresh() {
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/formats/import.schema.json");
-        let fresh = serde_json::to_string_pretty(&schemars::schema_for!(Line)).unwrap() + "\n";
+        let mut schema = serde_json::to_value(schemars::schema_for!(Line)).unwrap();
+        // Whether maps keep their order hangs on what else is built into the program.
+        schema.sort_all_objects();
+        let fresh = serde_json::to_string_pretty(&schema).unwrap() + "\n";
         if std::env::var_os("DREAM_BLESS").is_some() {
             std::fs::write(path, &fresh).unwrap();
         }
