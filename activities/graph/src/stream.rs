@@ -114,7 +114,13 @@ pub(crate) async fn edges_at(
 ) -> Result<(), GraphError> {
     for pairs in chunks(ends.iter().map(load::pair)) {
         let statement = statement(cypher!("edges_at"), namespace).param("pairs", pairs);
-        session.each(EDGES, statement, |row| Ok(load::edge(row)?.map_or((), |edge| visit(edge.row)))).await?;
+        let each = |row: &Row| {
+            if let Some(edge) = load::edge(row)? {
+                visit(edge.row);
+            }
+            Ok(())
+        };
+        session.each(EDGES, statement, each).await?;
     }
     session.close(EDGES).await
 }
