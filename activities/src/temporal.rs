@@ -163,7 +163,7 @@ impl Activities {
 
     #[activity(definition = markers::Report)]
     pub async fn report(self: Arc<Self>, context: ActivityContext, call: Report) -> Result<Reported, ActivityError> {
-        alive(&self.world, &context, observed::report(&self.world, call)).await
+        Box::pin(alive(&self.world, &context, observed::report(&self.world, call))).await
     }
 
     #[activity(definition = markers::Undo)]

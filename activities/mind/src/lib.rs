@@ -1,4 +1,4 @@
-//! A model over the wire: OpenAI and whatever speaks like it, Anthropic, Ollama. One call, one answer; the dialects are those of
+//! A model over the wire: `OpenAI` and whatever speaks like it, Anthropic, Ollama. One call, one answer; the dialects are those of
 //! the client underneath.
 //!
 //! **Invariant:** neither a key nor a word of a question or an answer is in an error. The errors of the client quote both, so of
@@ -121,13 +121,13 @@ impl Mind for WireMind {
         let (request, options) = self.request(question);
         let call = self.client.exec_chat(self.target.clone(), request, Some(&options));
         match tokio::time::timeout(self.timeout, call).await {
-            Ok(answered) => reply(answered.map_err(|error| trouble(&error))?),
+            Ok(answered) => reply(&answered.map_err(|error| trouble(&error))?),
             Err(_) => Err(MindError::Late { waited_seconds: self.timeout.as_secs() }),
         }
     }
 }
 
-fn reply(response: ChatResponse) -> Result<Reply, MindError> {
+fn reply(response: &ChatResponse) -> Result<Reply, MindError> {
     let text = response.content.texts().concat();
     let is_cut = response.stop_reason.as_ref().is_some_and(StopReason::is_max_tokens);
     if matches!(response.stop_reason, Some(StopReason::ContentFilter(_))) {

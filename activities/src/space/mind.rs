@@ -35,7 +35,7 @@ const TURNS_MAX: usize = 2 * (ANSWERS_BAD_MAX as usize + TROUBLES_MAX);
 const PAUSE_MIN: Duration = Duration::from_secs(1);
 
 /// The longest time for which a provider may ask to be left alone. Who asks for more is asked again tomorrow.
-const PAUSE_MAX: Duration = Duration::from_secs(60);
+const PAUSE_MAX: Duration = Duration::from_mins(1);
 
 /// How often it is looked whether somebody cancelled the run, while a model thinks.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
