@@ -82,10 +82,9 @@ impl Writer<'_> {
             }
             6 => {
                 let Some(row) = self.patch(&id, &json!({ "pinned": false })).await else { return };
-                match self.known.remove(&id) {
-                    Some(Known::Written(_)) => drop(self.known.insert(id, Known::Written(row))),
-                    // From now on a dream may do with it what it does.
-                    _ => {}
+                // What it only pinned, a dream may take from now on.
+                if let Some(Known::Written(_)) = self.known.remove(&id) {
+                    self.known.insert(id, Known::Written(row));
                 }
             }
             7 if may_forget => {
