@@ -150,7 +150,8 @@ fn read(reader: &mut BufReader<TcpStream>) -> Option<Asked> {
 }
 
 fn response(status: u16, headers: &[(&str, String)], body: &str) -> String {
-    let more: String = headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
+    let more: Vec<String> = headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
+    let more = more.concat();
     let length = body.len();
     format!(
         "HTTP/1.1 {status} Said\r\ncontent-type: application/json\r\ncontent-length: {length}\r\nconnection: close\r\n{more}\r\n{body}"
