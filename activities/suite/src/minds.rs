@@ -147,27 +147,16 @@ pub async fn an_answer_to_a_forgotten_question_is_not_kept(kit: &dyn WorldKit) {
     let (place, fence) = asked(kit).await;
     let call = granted(&place, &fence, 10).await;
     place.store.forget_fact(place.space, id(1)).await.unwrap();
-<<<<<<< HEAD
-    settle(&place, &fence, call, took(5, 5), Some("canary-quokka")).await;
-    assert_eq!(is_told(kit, "canary-quokka").await, Vec::<String>::new());
-    assert_eq!(place.store.calls(run(1)).await.unwrap()[0].usage, took(5, 5), "it is paid for all the same");
-=======
     settle(&place, &fence, call, Some(took(5, 5)), Some("canary-quokka")).await;
-    assert_eq!(is_told(kit, "canary-quokka").await, Vec::<&str>::new());
+    assert_eq!(is_told(kit, "canary-quokka").await, Vec::<String>::new());
     assert_eq!(place.store.calls(run(1)).await.unwrap()[0].usage, Some(took(5, 5)), "it is paid for all the same");
->>>>>>> main
 }
 
 pub async fn forgetting_a_fact_reaches_kept_answers(kit: &dyn WorldKit) {
     let (place, fence) = asked(kit).await;
     let call = granted(&place, &fence, 10).await;
-<<<<<<< HEAD
-    settle(&place, &fence, call, took(5, 5), Some("canary-quokka")).await;
-    assert_eq!(is_told(kit, "canary-quokka").await, [kit.dialect().own("mind_answer")]);
-=======
     settle(&place, &fence, call, Some(took(5, 5)), Some("canary-quokka")).await;
-    assert_eq!(is_told(kit, "canary-quokka").await, ["mind_answer"]);
->>>>>>> main
+    assert_eq!(is_told(kit, "canary-quokka").await, [kit.dialect().own("mind_answer")]);
     place.store.forget_fact(place.space, id(1)).await.unwrap();
     assert_eq!(is_told(kit, "canary-quokka").await, Vec::<String>::new());
     assert_eq!(kept(&place, place.space).await, None);
