@@ -55,7 +55,8 @@ pub(crate) async fn serve(address: SocketAddr, face: Face, ready: impl FnOnce(So
             std::future::pending::<()>().await;
         }
     };
-    axum::serve(listener, router(&face)).with_graceful_shutdown(told).await.map_err(cannot)?;
+    let served = router(&face).into_make_service_with_connect_info::<SocketAddr>();
+    axum::serve(listener, served).with_graceful_shutdown(told).await.map_err(cannot)?;
     // What is not over by then goes on where it stopped, when somebody resumes it.
     let _settled = tokio::time::timeout(GRACE, face.settled()).await;
     Ok(())

@@ -175,6 +175,15 @@ impl Forget {
         if forgotten.undo_records > 0 {
             term::note(&format!("taken out of {} undo records", forgotten.undo_records));
         }
+        if forgotten.derived > 0 {
+            term::note(&format!(
+                "{} texts of dreams said a word that only it had, and went with it",
+                forgotten.derived
+            ));
+        }
+        for fact in &forgotten.reworded {
+            term::note(&format!("fact {fact} still says what a dream made of it more than seven days ago; look at it"));
+        }
         let is_known = forgotten.was_there || forgotten.undo_records > 0;
         term::note(if is_known { "forgotten" } else { "no such fact is in this space" });
         Ok(if is_known { Exit::Done } else { Exit::Nothing })

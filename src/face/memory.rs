@@ -3,6 +3,7 @@
 use dream_activities::failure::ResultExt as _;
 use dream_activities::space::memory;
 use dream_core::change::{RowKey, Table};
+use dream_core::failure::Failure;
 use dream_core::id::NamespaceId;
 use dream_core::realm::space::fact::JournalKind;
 use uuid::Uuid;
@@ -25,6 +26,23 @@ impl Face {
         row.map(drop).ok_or_else(|| Refusal::Absent { what, id: id.to_string() })
     }
 
+    /// What came of changing a row; one that is not there, or no longer, is absent whatever else was wrong.
+    async fn changed<T>(
+        &self,
+        done: Result<T, Failure>,
+        space: NamespaceId,
+        row: (Table, &'static str, Uuid),
+    ) -> Result<T, Refusal> {
+        match done {
+            Ok(changed) => Ok(changed),
+            Err(failure) => {
+                let (table, what, id) = row;
+                self.check_row(space, table, what, id).await?;
+                Err(failure.into())
+            }
+        }
+    }
+
     pub(crate) async fn space(&self, space: NamespaceId) -> Result<SpaceView, Refusal> {
         Ok(self.store()?.space(space).await.or_fail()?.into())
     }
@@ -43,8 +61,8 @@ impl Face {
         fact: Uuid,
         patch: PatchFact,
     ) -> Result<FactView, Refusal> {
-        self.check_row(space, Table::Facts, "fact", fact).await?;
-        Ok(memory::patch_fact(self.store()?, space, fact, patch.into()).await?.into())
+        let done = memory::patch_fact(self.store()?, space, fact, patch.into()).await;
+        Ok(self.changed(done, space, (Table::Facts, "fact", fact)).await?.into())
     }
 
     pub(crate) async fn recall(&self, space: NamespaceId, recall: Recall) -> Result<Facts, Refusal> {
@@ -91,8 +109,8 @@ impl Face {
         action: Uuid,
         status: &str,
     ) -> Result<ActionView, Refusal> {
-        self.check_row(space, Table::Actions, "action", action).await?;
-        Ok(memory::set_action(self.store()?, space, action, status).await?.into())
+        let done = memory::set_action(self.store()?, space, action, status).await;
+        Ok(self.changed(done, space, (Table::Actions, "action", action)).await?.into())
     }
 
     pub(crate) async fn values(&self, space: NamespaceId, page: Page) -> Result<Values, Refusal> {
@@ -139,7 +157,7 @@ impl Face {
         record: Uuid,
         status: &str,
     ) -> Result<RecordView, Refusal> {
-        self.check_row(space, Table::Records, "record", record).await?;
-        Ok(memory::set_record(self.store()?, space, record, status).await?.into())
+        let done = memory::set_record(self.store()?, space, record, status).await;
+        Ok(self.changed(done, space, (Table::Records, "record", record)).await?.into())
     }
 }

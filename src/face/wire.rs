@@ -256,12 +256,17 @@ pub(crate) struct ForgottenView {
     abandoned_runs: Vec<Uuid>,
     /// Undo records out of which it was taken.
     undo_records: u32,
+    /// Texts of dreams that said a word which only it had, and went with it.
+    derived: u32,
+    /// Facts that still say what a dream made of it long ago; look at them.
+    reworded_facts: Vec<Uuid>,
 }
 
 impl From<Forgotten> for ForgottenView {
     fn from(forgotten: Forgotten) -> Self {
-        let Forgotten { was_there, abandoned, undo_records } = forgotten;
-        Self { was_there, abandoned_runs: abandoned.into_iter().map(|run| run.0).collect(), undo_records }
+        let Forgotten { was_there, abandoned, undo_records, derived, reworded } = forgotten;
+        let abandoned_runs = abandoned.into_iter().map(|run| run.0).collect();
+        Self { was_there, abandoned_runs, undo_records, derived, reworded_facts: reworded }
     }
 }
 

@@ -1,19 +1,20 @@
 //! The gate: who may come in, how many at once, how often, and for how long.
 //!
-//! A key opens one space, and everything behind the gate is about that one. What is kept of a key is its SHA-256, and it is
-//! looked up by that.
+//! A key opens one space, and everything behind the gate is about that one. Whoever comes with keys that open nothing is told
+//! to wait, by its address; whoever comes from there with a key that opens is not: many may stand behind one address.
 //!
 //! **Invariant:** a call that passes carries a [`Caller`]; there is no other way to get one.
 
 #![expect(clippy::result_large_err, reason = "a refusal is made once, and ends its call")]
 
+use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use axum::Router;
-use axum::extract::{Request, State};
+use axum::extract::{ConnectInfo, Request, State};
 use axum::http::StatusCode;
 use axum::http::header::{AUTHORIZATION, CACHE_CONTROL};
 use axum::http::{HeaderMap, HeaderValue};
@@ -22,7 +23,7 @@ use axum::response::{IntoResponse as _, Response};
 use dream_activities::space::memory::space_of_key;
 use dream_core::id::NamespaceId;
 use governor::clock::{Clock as _, DefaultClock};
-use governor::{DefaultKeyedRateLimiter, Quota, RateLimiter};
+use governor::{DefaultKeyedRateLimiter, NotUntil, Quota, RateLimiter};
 use tokio::sync::Semaphore;
 
 use super::problem::Problem;
@@ -36,6 +37,13 @@ const CALLS_PER_SECOND: NonZeroU32 = NonZeroU32::new(20).expect("twenty is not z
 
 /// Calls of one space at once, after a pause: an agent that fills a space fact by fact.
 const CALLS_IN_A_BURST: NonZeroU32 = NonZeroU32::new(200).expect("two hundred is not zero");
+
+/// Keys that open nothing, per address and second, and at once: somebody mistypes a few times.
+const BAD_KEYS_PER_SECOND: NonZeroU32 = NonZeroU32::new(1).expect("one is not zero");
+const BAD_KEYS_IN_A_BURST: NonZeroU32 = NonZeroU32::new(20).expect("twenty is not zero");
+
+/// Addresses that are told apart; those beyond count as one. An entry has some dozens of bytes.
+const ADDRESSES_MAX: usize = 10_000;
 
 /// How long a call may take with everything: a submitted answer is waited for up to half a minute.
 const CALL_WITHIN: Duration = Duration::from_mins(1);
@@ -62,6 +70,7 @@ struct Kept {
     at_once: Semaphore,
     rates: DefaultKeyedRateLimiter<NamespaceId>,
     calls: AtomicU32,
+    bad_keys: DefaultKeyedRateLimiter<IpAddr>,
 }
 
 impl Gate {
@@ -72,6 +81,7 @@ impl Gate {
             at_once: Semaphore::new(CALLS_AT_ONCE_MAX),
             rates: RateLimiter::keyed(quota),
             calls: AtomicU32::new(0),
+            bad_keys: RateLimiter::keyed(Quota::per_second(BAD_KEYS_PER_SECOND).allow_burst(BAD_KEYS_IN_A_BURST)),
         }))
     }
 
@@ -97,11 +107,25 @@ impl Gate {
         if self.0.calls.fetch_add(1, Ordering::Relaxed).is_multiple_of(CALLS_BETWEEN_CLEANING) {
             self.0.rates.retain_recent();
         }
-        self.0.rates.check_key(&space).map_err(|until| {
-            let seconds = until.wait_time_from(DefaultClock::default().now()).as_secs() + 1;
-            Problem::of(StatusCode::TOO_MANY_REQUESTS, "the space is asked too often").after(seconds)
-        })
+        self.0.rates.check_key(&space).map_err(|until| too_often(&until, "the space is asked too often"))
     }
+
+    /// What whoever comes without a key that opens is told.
+    fn refuse(&self, problem: Problem, address: Option<IpAddr>) -> Problem {
+        let Some(address) = address.filter(|_| problem.is_keyless()) else { return problem };
+        let bad_keys = &self.0.bad_keys;
+        if bad_keys.len() >= ADDRESSES_MAX {
+            bad_keys.retain_recent();
+        }
+        let is_room = bad_keys.len() < ADDRESSES_MAX;
+        let address = if is_room { address } else { IpAddr::V6(Ipv6Addr::UNSPECIFIED) };
+        bad_keys.check_key(&address).err().map_or(problem, |until| too_often(&until, "too many keys that open nothing"))
+    }
+}
+
+fn too_often(until: &NotUntil<<DefaultClock as governor::clock::Clock>::Instant>, detail: &str) -> Problem {
+    let seconds = until.wait_time_from(DefaultClock::default().now()).as_secs() + 1;
+    Problem::of(StatusCode::TOO_MANY_REQUESTS, detail).after(seconds)
 }
 
 async fn pass(State(gate): State<Gate>, request: Request, next: Next) -> Response {
@@ -120,7 +144,10 @@ async fn pass(State(gate): State<Gate>, request: Request, next: Next) -> Respons
 async fn come_in(gate: &Gate, mut request: Request, next: Next) -> Response {
     let caller = match gate.caller(request.headers()).await {
         Ok(caller) => caller,
-        Err(problem) => return problem.into_response(),
+        Err(problem) => {
+            let peer = request.extensions().get::<ConnectInfo<SocketAddr>>().map(|peer| peer.0.ip());
+            return gate.refuse(problem, peer).into_response();
+        }
     };
     if let Err(problem) = gate.check_rate(caller.space) {
         return problem.into_response();

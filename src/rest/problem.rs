@@ -67,6 +67,11 @@ impl Problem {
         Self::of(StatusCode::UNAUTHORIZED, "a key of a space is needed: Authorization: Bearer …")
     }
 
+    /// Whether it is that no key came that opens.
+    pub(crate) const fn is_keyless(&self) -> bool {
+        self.status == StatusCode::UNAUTHORIZED.as_u16()
+    }
+
     /// Input that cannot be used.
     pub(crate) fn invalid(detail: impl Into<String>) -> Self {
         Failure::new(Code::InvalidInput, detail).into()

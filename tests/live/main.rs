@@ -36,3 +36,4 @@ mod space_many;
 mod starts;
 mod telemetry;
 mod worker;
+mod writer;

@@ -27,3 +27,4 @@ mod tidy;
 mod transfer;
 mod twice;
 mod undo;
+mod writer;

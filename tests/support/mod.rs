@@ -8,6 +8,7 @@ pub mod program;
 pub mod replay;
 pub mod server;
 pub mod world;
+pub mod writer;
 pub mod zones;
 
 use std::path::PathBuf;

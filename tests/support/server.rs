@@ -103,6 +103,11 @@ impl Agent<'_> {
         self.server.send(request.bearer_auth(&self.key).header("content-type", "application/json").body(body)).await
     }
 
+    /// The end of its key, which tells one agent from another.
+    pub fn key_end(&self) -> &str {
+        &self.key[self.key.len() - 4..]
+    }
+
     /// Remembers a fact, and answers its id.
     pub async fn remember(&self, fact: &Value) -> String {
         self.post("/v1/facts", fact).await.expect(201).json()["id"].as_str().unwrap().to_owned()

@@ -24,6 +24,18 @@ use crate::run::Fence;
 /// SHA-256 of a key: what a store holds of it.
 pub type KeyHash = [u8; 32];
 
+/// The first bytes of the hash of a key, under which it is found. They may be told: nobody gets from a hash to its key.
+pub type KeyId = [u8; 8];
+
+/// The first and the last hash that begin with an id.
+pub fn key_range(id: KeyId) -> [KeyHash; 2] {
+    [0, u8::MAX].map(|rest| {
+        let mut hash = [rest; 32];
+        hash[..id.len()].copy_from_slice(&id);
+        hash
+    })
+}
+
 /// A space, as the store has it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SpaceRecord {
@@ -91,6 +103,12 @@ pub struct Forgotten {
     pub abandoned: Vec<RunId>,
     /// Undo records out of which it was taken.
     pub undo_records: u32,
+    /// Texts that dreams wrote with a word that only it had, and that went with it: profile, digests, records, and what undo
+    /// would have brought back of them.
+    pub derived: u32,
+    /// Facts that absorbed it more than seven days ago: what they said before is no longer known, so they still say what a
+    /// dream made of both.
+    pub reworded: Vec<Uuid>,
 }
 
 /// What housekeeping did besides ops. It is not taken back.
@@ -116,6 +134,9 @@ pub struct Round<'a> {
     pub texts: &'a [(Fingerprint, String)],
     /// What it left out, and why.
     pub skip_reasons: &'a [SkipReason],
+    /// Whether it comes of an answer: then it is sealed only while the question stands, that is, while nothing was forgotten
+    /// since.
+    pub is_answer: bool,
 }
 
 /// A question for somebody else's model.
@@ -123,6 +144,8 @@ pub struct Round<'a> {
 pub struct NewJob<'a> {
     /// The question, as JSON: holds copies of memories.
     pub body: &'a str,
+    /// The facts that it tells. Where one of them was forgotten since it was cut, it is not written.
+    pub facts: &'a [Uuid],
     /// Whether the run gives its target back and waits for somebody to fetch it.
     pub waits_for_client: bool,
 }
@@ -205,8 +228,8 @@ pub trait SpaceStore: Send + Sync {
     /// Gives a space another key.
     async fn add_space_key(&self, id: NamespaceId, key_hash: &KeyHash) -> Result<(), StoreError>;
 
-    /// The space that a key opens.
-    async fn space_of_key(&self, key_hash: &KeyHash) -> Result<Option<NamespaceId>, StoreError>;
+    /// The keys that are found under this id, each with its space. Whoever asks compares them.
+    async fn keys_under(&self, id: KeyId) -> Result<Vec<(KeyHash, NamespaceId)>, StoreError>;
 
     /// Notes that the memory of a space was used now.
     async fn use_space(&self, id: NamespaceId) -> Result<(), StoreError>;
@@ -240,19 +263,21 @@ pub trait SpaceStore: Send + Sync {
     /// Counts a recall of each of these facts; answers how many there are.
     async fn recall_facts(&self, space: NamespaceId, facts: &[Uuid]) -> Result<u32, StoreError>;
 
-    /// Takes a fact out for good, in one transaction: its row, records of ours that speak of it, every undo record of it, and
-    /// all questions, answers and texts of the space, which may hold copies. Runs that wait for an answer are closed.
+    /// Takes a fact out for good, in one transaction: its row, records of ours that speak of it, every undo record of it and of
+    /// what was merged into it, wordings that were made of it, what else dreams wrote with a word that only it had, and all
+    /// questions, answers and texts of the space, which may hold copies. Runs that wait for an answer are closed.
     async fn forget_fact(&self, space: NamespaceId, fact: Uuid) -> Result<Forgotten, StoreError>;
 
     /// Expires actions and deletes values past their end, once per run: the step keeps what it came to.
     async fn tidy(&self, fence: &Fence, step: &str, as_of: Moment) -> Result<Tidied, StoreError>;
 
-    /// Seals a round behind those that are: ops, texts, the hash of the run and the step, in one transaction.
-    async fn append_round(&self, fence: &Fence, round: &Round<'_>) -> Result<(), StoreError>;
+    /// Seals a round behind those that are: ops, texts, the hash of the run and the step, in one transaction. Answers whether
+    /// it is sealed; it is not where it comes of an answer whose question was forgotten.
+    async fn append_round(&self, fence: &Fence, round: &Round<'_>) -> Result<bool, StoreError>;
 
     /// Writes the question of a run, and, where it waits for a client, says so and gives the lease back, in one transaction. A
-    /// question that was asked stays as it was.
-    async fn ask(&self, fence: &Fence, job: &NewJob<'_>) -> Result<(), StoreError>;
+    /// question that was asked stays as it was. Answers whether it is written; it is not where a fact of it was forgotten.
+    async fn ask(&self, fence: &Fence, job: &NewJob<'_>) -> Result<bool, StoreError>;
 
     /// The question of a run, with what was answered.
     async fn job(&self, run: RunId) -> Result<Option<JobRecord>, StoreError>;

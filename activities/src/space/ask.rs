@@ -16,6 +16,7 @@ use dream_ports::space::{JobRecord, NewJob};
 use dream_workflows::contract::{Asked, RunRef};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
+use uuid::Uuid;
 
 use super::begin::mind_of;
 use super::{rows, step};
@@ -49,6 +50,13 @@ const NO_MODEL: &str = "no model is configured for server mode, so there was hou
 /// Why a run over an empty space has no question.
 const NOTHING_TO_ASK: &str = "the space holds no facts and no journal that a model could look at";
 
+/// Why a run has no question whose space never stands still.
+const ALWAYS_FORGETTING: &str = "facts were forgotten faster than a question could be written";
+
+/// How often a question is cut anew because a fact of it was forgotten before it was written: that takes milliseconds, and
+/// whoever forgets all the time is not waited for.
+const CUTS_MAX: u32 = 5;
+
 /// Writes the question of a run; where a client answers it, the space is given back.
 pub async fn ask(world: &World, run: RunRef) -> Result<Asked, Failure> {
     let (handle, record, _) = world.load(&run).await?;
@@ -65,21 +73,38 @@ pub async fn ask(world: &World, run: RunRef) -> Result<Asked, Failure> {
             (DreamMode::Server, Some(model)) => Some(model.as_ref()),
             (DreamMode::Client | DreamMode::Off, _) => None,
         };
-        let body = match job.and_then(|job| job.body) {
-            Some(body) => body,
-            None => match question(handle, &record).await? {
-                Some(question) => serde_json::to_string(&question).map_err(|_| defect("the question"))?,
-                None => return no_question(handle, &fence, NOTHING_TO_ASK).await,
-            },
-        };
-        let job = NewJob { body: &body, waits_for_client: mind == DreamMode::Client };
-        store.ask(&fence, &job).await.or_fail()?;
+        let mut asked = job.as_ref().map(Question::of).transpose()?.flatten();
+        let mut is_written = false;
+        for _cut in 0..CUTS_MAX {
+            let question = match asked.take() {
+                Some(asked) => asked,
+                None => match question(handle, &record).await? {
+                    Some(question) => question,
+                    None => return no_question(handle, &fence, NOTHING_TO_ASK).await,
+                },
+            };
+            is_written = write(handle, &fence, &question, mind).await?;
+            if is_written {
+                break;
+            }
+        }
+        if !is_written {
+            return no_question(handle, &fence, ALWAYS_FORGETTING).await;
+        }
         match model {
             Some(mind) => super::mind::ask_mind(mind, handle, &record, &fence).await,
             None => Ok(Asked { is_asked: true, reason: None }),
         }
     })
     .await
+}
+
+/// Writes a question, unless a fact of it was forgotten since it was cut; answers whether it stands.
+async fn write(handle: &StoreHandle, fence: &Fence, question: &Question, mind: DreamMode) -> Result<bool, Failure> {
+    let body = serde_json::to_string(question).map_err(|_| defect("the question"))?;
+    let facts: Vec<Uuid> = question.ticket.facts.iter().map(|told| told.fact).collect();
+    let job = NewJob { body: &body, facts: &facts, waits_for_client: mind == DreamMode::Client };
+    handle.store.ask(fence, &job).await.or_fail()
 }
 
 /// Notes why there is no question.

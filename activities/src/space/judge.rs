@@ -1,16 +1,12 @@
 //! Judging an answer: what is admitted of it becomes the second round of the run.
 
-use std::collections::BTreeSet;
-
-use dream_core::change::{Column, Row, Table};
-use dream_core::digest::TextKey;
+use dream_core::change::Table;
 use dream_core::failure::Failure;
 use dream_core::plan::{PlanHash, rounds_hash, seal_round};
 use dream_core::realm::space::answer::Answer;
 use dream_core::realm::space::changes::Judged as Verdict;
 use dream_core::realm::space::draft::{Judgement, of_judged};
-use dream_core::realm::space::effect::RecordKind;
-use dream_core::realm::space::judge::{Recorded, World as Against, judge as judge_answer, proposal_fingerprint};
+use dream_core::realm::space::judge::{Recorded, World as Against, judge as judge_answer};
 use dream_core::realm::space::report::{Skipped, SpaceReport};
 use dream_core::realm::space::rules::Listed;
 use dream_ports::StoreError;
@@ -19,7 +15,6 @@ use dream_ports::run::{Fence, RunRecord};
 use dream_ports::space::Round;
 use dream_workflows::contract::{Halt, Judged, RunRef, Sealed};
 use serde::{Deserialize, Serialize};
-use uuid::Uuid;
 
 use super::ask::Question;
 use super::tidy::RoundSummary;
@@ -99,7 +94,7 @@ async fn seal(handle: &StoreHandle, record: &RunRecord, fence: &Fence) -> Result
     let answer: Answer = serde_json::from_str(body).map_err(|_| defect("the answer of the run"))?;
     let key = store.text_key().await.or_fail()?;
     let facts = rows::facts(&rows::all(store, record.namespace, Table::Facts).await?)?;
-    let recorded = recorded(&rows::all(store, record.namespace, Table::Records).await?, &key);
+    let recorded = Recorded::of(&rows::all(store, record.namespace, Table::Records).await?, &key);
     let against = Against { ticket: &question.ticket, facts: &facts, recorded: &recorded, key: &key };
     let judged = judge_answer(&answer, against);
     let judgement = Judgement { run: record.run, space: record.namespace, answer: &answer, judged: &judged, key: &key };
@@ -113,8 +108,11 @@ async fn seal(handle: &StoreHandle, record: &RunRecord, fence: &Fence) -> Result
         step: &Step { name: step::CONSOLIDATION.to_owned(), summary },
         texts: &drafted.texts,
         skip_reasons: &[],
+        is_answer: true,
     };
-    store.append_round(fence, &round).await.or_fail()?;
+    if !store.append_round(fence, &round).await.or_fail()? {
+        return Ok(None);
+    }
     sealed(handle, record.run).await
 }
 
@@ -128,32 +126,4 @@ fn summary(hash: &PlanHash, ops: usize, judged: Verdict, question: &Question) ->
         facts_left_out: question.left_out.facts,
     };
     serde_json::to_string(&consolidation).map_err(|_| defect("a step"))
-}
-
-/// What a record of ours says, as far as it tells one from another.
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct Body {
-    fact_ids: Vec<Uuid>,
-    title: Option<String>,
-}
-
-/// What is recorded already, open or dealt with.
-fn recorded(rows: &[Row], key: &TextKey) -> Recorded {
-    let mut recorded = Recorded::default();
-    for row in rows {
-        let body: Body =
-            row.get(Column::Body).text().and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default();
-        match row.get(Column::Collection).text() {
-            Some(collection) if collection == RecordKind::Conflict.collection() => {
-                let facts: BTreeSet<Uuid> = body.fact_ids.into_iter().collect();
-                recorded.contradictions.insert(facts.into_iter().collect());
-            }
-            Some(collection) if collection == RecordKind::Proposal.collection() => {
-                recorded.proposals.extend(body.title.map(|title| proposal_fingerprint(key, &title)));
-            }
-            _ => {}
-        }
-    }
-    recorded
 }

@@ -52,6 +52,7 @@ pub async fn tidy(world: &World, run: RunRef) -> Result<Sealed, Failure> {
                 step: &Step { name: step::HOUSEKEEPING.to_owned(), summary },
                 texts: &[],
                 skip_reasons: &[],
+                is_answer: false,
             };
             store.append_round(&fence, &round).await.or_fail()?;
         }

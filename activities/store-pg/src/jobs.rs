@@ -52,6 +52,23 @@ pub(crate) async fn clear_copies(tx: &mut Tx, run: RunId) -> Result<(), StoreErr
     Ok(())
 }
 
+/// Whether the question of a run stands. The lease is held, and whoever forgets waits for it.
+async fn is_question_there(tx: &mut Tx, run: RunId) -> Result<bool, StoreError> {
+    let row = query(sql!("jobs/find")).bind(run.0).fetch_optional(&mut **tx).await.doing("look for the question")?;
+    Ok(row.map(|row| get::<Option<String>>(&row, "body")).transpose()?.flatten().is_some())
+}
+
+/// How many of these facts are there.
+async fn count_facts(tx: &mut Tx, space: NamespaceId, facts: &[Uuid]) -> Result<usize, StoreError> {
+    let row = query(sql!("facts/count"))
+        .bind(space.0)
+        .bind(facts.to_vec())
+        .fetch_one(&mut **tx)
+        .await
+        .doing("look for the facts of a question")?;
+    Ok(count(&row, "facts")? as usize)
+}
+
 async fn step_summary(tx: &mut Tx, run: RunId, name: &str) -> Result<Option<String>, StoreError> {
     let row = query(sql!("steps/find"))
         .bind(run.0)
@@ -87,12 +104,15 @@ impl PgStore {
         Ok(tidied)
     }
 
-    pub(crate) async fn seal_behind(&self, fence: &Fence, round: &Round<'_>) -> Result<(), StoreError> {
+    pub(crate) async fn seal_behind(&self, fence: &Fence, round: &Round<'_>) -> Result<bool, StoreError> {
         const OPERATION: &str = "write the plan of a round";
         let mut tx = self.write(OPERATION).await?;
         let at = hold(&mut tx, fence).await?;
         if step_summary(&mut tx, fence.run, &round.step.name).await?.is_some() {
-            return Ok(());
+            return Ok(true);
+        }
+        if round.is_answer && !is_question_there(&mut tx, fence.run).await? {
+            return Ok(false);
         }
         insert_ops(&mut tx, fence.run, &round.plan.ops).await?;
         query(sql!("op_texts/insert"))
@@ -112,13 +132,17 @@ impl PgStore {
             .doing(OPERATION)?;
         add_skip_reasons(&mut tx, fence.run, round.skip_reasons).await?;
         mark_done(&mut tx, fence, round.step).await?;
-        tx.commit().await.doing(OPERATION)
+        tx.commit().await.doing(OPERATION)?;
+        Ok(true)
     }
 
-    pub(crate) async fn write_job(&self, fence: &Fence, job: &NewJob<'_>) -> Result<(), StoreError> {
+    pub(crate) async fn write_job(&self, fence: &Fence, job: &NewJob<'_>) -> Result<bool, StoreError> {
         const OPERATION: &str = "write the question";
         let mut tx = self.write(OPERATION).await?;
         let at = hold(&mut tx, fence).await?;
+        if count_facts(&mut tx, fence.namespace, job.facts).await? < job.facts.len() {
+            return Ok(false);
+        }
         query(sql!("jobs/insert"))
             .bind(fence.run.0)
             .bind(job.body.to_owned())
@@ -130,7 +154,8 @@ impl PgStore {
             write_state(&mut tx, fence, RunState::AwaitingClient, Some("answer"), None, at).await?;
             release(&mut tx, fence.realm, fence.namespace, fence.run, Some(fence.epoch)).await?;
         }
-        tx.commit().await.doing(OPERATION)
+        tx.commit().await.doing(OPERATION)?;
+        Ok(true)
     }
 
     pub(crate) async fn find_job(&self, run: RunId) -> Result<Option<JobRecord>, StoreError> {

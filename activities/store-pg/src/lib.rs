@@ -15,6 +15,7 @@ mod columns;
 mod drainers;
 mod encode;
 mod error;
+mod forget;
 mod groups;
 mod jobs;
 mod khora;

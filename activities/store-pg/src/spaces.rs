@@ -7,7 +7,8 @@ use dream_core::id::{NamespaceId, RunId};
 use dream_core::realm::space::fact::DreamMode;
 use dream_ports::run::Fence;
 use dream_ports::space::{
-    AnswerOutcome, Forgotten, JobRecord, KeyHash, NewAnswer, NewJob, NewSpace, Round, SpacePatch, SpaceRecord, Tidied,
+    AnswerOutcome, Forgotten, JobRecord, KeyHash, KeyId, NewAnswer, NewJob, NewSpace, Round, SpacePatch, SpaceRecord,
+    Tidied, key_range,
 };
 use dream_ports::{SpaceStore, StoreError};
 use sqlx::postgres::PgRow;
@@ -15,7 +16,7 @@ use uuid::Uuid;
 
 use crate::encode::Timestamptz;
 use crate::error::ResultExt;
-use crate::records::{get, maybe_moment, moment, word};
+use crate::records::{get, maybe_moment, moment, unreadable, word};
 use crate::tx::Tx;
 use crate::{PgStore, query, sql};
 
@@ -99,12 +100,17 @@ impl SpaceStore for PgStore {
         tx.commit().await.doing(OPERATION)
     }
 
-    async fn space_of_key(&self, key_hash: &KeyHash) -> Result<Option<NamespaceId>, StoreError> {
-        const OPERATION: &str = "look the key up";
+    async fn keys_under(&self, id: KeyId) -> Result<Vec<(KeyHash, NamespaceId)>, StoreError> {
+        const OPERATION: &str = "look a key up";
         let mut tx = self.read(OPERATION).await?;
-        let row =
-            query(sql!("space_keys/find")).bind(key_hash.to_vec()).fetch_optional(&mut *tx).await.doing(OPERATION)?;
-        row.map(|row| get(&row, "space_id").map(NamespaceId)).transpose()
+        let [first, last] = key_range(id);
+        let keys = query(sql!("space_keys/find")).bind(first.to_vec()).bind(last.to_vec());
+        let rows = keys.fetch_all(&mut *tx).await.doing(OPERATION)?;
+        let key = |row: &PgRow| {
+            let hash = get::<&[u8]>(row, "key_hash")?.try_into().map_err(|_| unreadable("dream.space_key.key_hash"))?;
+            Ok((hash, NamespaceId(get(row, "space_id")?)))
+        };
+        rows.iter().map(key).collect()
     }
 
     async fn use_space(&self, id: NamespaceId) -> Result<(), StoreError> {
@@ -158,11 +164,11 @@ impl SpaceStore for PgStore {
         self.tidy_once(fence, step, as_of).await
     }
 
-    async fn append_round(&self, fence: &Fence, round: &Round<'_>) -> Result<(), StoreError> {
+    async fn append_round(&self, fence: &Fence, round: &Round<'_>) -> Result<bool, StoreError> {
         self.seal_behind(fence, round).await
     }
 
-    async fn ask(&self, fence: &Fence, job: &NewJob<'_>) -> Result<(), StoreError> {
+    async fn ask(&self, fence: &Fence, job: &NewJob<'_>) -> Result<bool, StoreError> {
         self.write_job(fence, job).await
     }
 

@@ -12,8 +12,9 @@ use dream_ports::plan::Step;
 use dream_ports::run::Fence;
 use dream_ports::space::{AnswerOutcome, JobRecord, NewAnswer, NewJob, Round, Tidied};
 use serde_json::json;
+use uuid::Uuid;
 
-use crate::encode::{hex, spell_moment};
+use crate::encode::{hex, id_array, spell_moment};
 use crate::error::ResultExt;
 use crate::leases::{hold, release};
 use crate::plans::add_skip_reasons;
@@ -55,6 +56,27 @@ pub(crate) async fn clear_copies(tx: &mut Tx, run: RunId) -> Result<(), StoreErr
     Ok(())
 }
 
+/// Whether the question of a run stands.
+async fn is_question_there(tx: &mut Tx, run: RunId) -> Result<bool, StoreError> {
+    let row = sqlx::query(sql!("jobs/find"))
+        .bind(hex(run.0))
+        .fetch_optional(&mut **tx)
+        .await
+        .doing("look for the question")?;
+    Ok(row.map(|row| maybe(&row, "body")).transpose()?.flatten().is_some())
+}
+
+/// How many of these facts are there.
+async fn count_facts(tx: &mut Tx, space: NamespaceId, facts: &[Uuid]) -> Result<usize, StoreError> {
+    let row = sqlx::query(sql!("facts/count"))
+        .bind(hex(space.0))
+        .bind(id_array(facts))
+        .fetch_one(&mut **tx)
+        .await
+        .doing("look for the facts of a question")?;
+    Ok(number(&row, "facts")? as usize)
+}
+
 async fn step_summary(tx: &mut Tx, run: RunId, name: &str) -> Result<Option<String>, StoreError> {
     let row = sqlx::query(sql!("steps/find"))
         .bind(hex(run.0))
@@ -90,12 +112,15 @@ impl SqliteStore {
         Ok(tidied)
     }
 
-    pub(crate) async fn seal_behind(&self, fence: &Fence, round: &Round<'_>) -> Result<(), StoreError> {
+    pub(crate) async fn seal_behind(&self, fence: &Fence, round: &Round<'_>) -> Result<bool, StoreError> {
         const OPERATION: &str = "write the plan of a round";
         let mut tx = self.write(OPERATION).await?;
         let at = hold(&mut tx, fence).await?;
         if step_summary(&mut tx, fence.run, &round.step.name).await?.is_some() {
-            return Ok(());
+            return Ok(true);
+        }
+        if round.is_answer && !is_question_there(&mut tx, fence.run).await? {
+            return Ok(false);
         }
         let run = hex(fence.run.0);
         self.insert_ops(&mut tx, fence.run, &round.plan.ops).await?;
@@ -117,13 +142,17 @@ impl SqliteStore {
             .doing(OPERATION)?;
         add_skip_reasons(&mut tx, fence.run, round.skip_reasons).await?;
         self.mark_done(&mut tx, fence, round.step).await?;
-        tx.commit().await.doing(OPERATION)
+        tx.commit().await.doing(OPERATION)?;
+        Ok(true)
     }
 
-    pub(crate) async fn write_job(&self, fence: &Fence, job: &NewJob<'_>) -> Result<(), StoreError> {
+    pub(crate) async fn write_job(&self, fence: &Fence, job: &NewJob<'_>) -> Result<bool, StoreError> {
         const OPERATION: &str = "write the question";
         let mut tx = self.write(OPERATION).await?;
         let at = hold(&mut tx, fence).await?;
+        if count_facts(&mut tx, fence.namespace, job.facts).await? < job.facts.len() {
+            return Ok(false);
+        }
         sqlx::query(sql!("jobs/insert"))
             .bind(hex(fence.run.0))
             .bind(job.body)
@@ -135,7 +164,8 @@ impl SqliteStore {
             write_state(&mut tx, fence, RunState::AwaitingClient, Some("answer"), None, at).await?;
             release(&mut tx, fence.realm, fence.namespace, fence.run, Some(fence.epoch)).await?;
         }
-        tx.commit().await.doing(OPERATION)
+        tx.commit().await.doing(OPERATION)?;
+        Ok(true)
     }
 
     pub(crate) async fn find_job(&self, run: RunId) -> Result<Option<JobRecord>, StoreError> {

@@ -13,6 +13,7 @@ mod batches;
 mod drainers;
 mod encode;
 mod error;
+mod forget;
 mod groups;
 mod jobs;
 mod khora;
@@ -73,6 +74,8 @@ impl SqliteStore {
             .synchronous(SqliteSynchronous::Normal)
             .foreign_keys(true)
             .busy_timeout(BUSY_TIMEOUT)
+            // What is forgotten is overwritten, not only let go.
+            .pragma("secure_delete", "on")
             .pragma("cache_size", "-64000")
             .pragma("temp_store", "memory");
         let writer = pool(1).connect_with(options.clone()).await.doing("open the file")?;

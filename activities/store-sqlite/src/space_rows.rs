@@ -1,19 +1,15 @@
-//! Rows of a space, read and written one by one or page by page, and what forgetting one reaches.
+//! Rows of a space, read and written one by one or page by page.
 
 use dream_core::change::{Column, Row, RowKey, Table, Value};
-use dream_core::id::{NamespaceId, RunId};
+use dream_core::id::NamespaceId;
 use dream_core::rows::{Image, Needs, Rows};
-use dream_core::run::RunState;
 use dream_ports::StoreError;
-use dream_ports::run::Closing;
-use dream_ports::space::Forgotten;
 use uuid::Uuid;
 
 use crate::encode::{hex, id_array, spell_moment, table_row};
 use crate::error::ResultExt;
 use crate::load::load;
-use crate::records::{id, spell_json, text, undo_record};
-use crate::runs::{close_in, need_run, now};
+use crate::runs::now;
 use crate::schema::shape;
 use crate::tx::Tx;
 use crate::write::{delete_statement, images};
@@ -36,13 +32,28 @@ const fn page_statement(table: Table) -> Option<&'static str> {
     })
 }
 
-async fn load_one(tx: &mut Tx, space: NamespaceId, key: RowKey) -> Result<Rows, StoreError> {
+pub(crate) async fn load_one(tx: &mut Tx, space: NamespaceId, key: RowKey) -> Result<Rows, StoreError> {
     let mut needs = Needs::default();
     needs.rows.insert(key);
     let mut rows = Rows::default();
     let shape = shape(tx).await?;
     load(tx, shape, space, &needs, &mut rows).await?;
     Ok(rows)
+}
+
+/// Rows of a table of a space, by id, behind `after`.
+pub(crate) async fn page_in(
+    tx: &mut Tx,
+    space: NamespaceId,
+    table: Table,
+    after: Option<Uuid>,
+    limit: u32,
+) -> Result<Vec<Row>, StoreError> {
+    const OPERATION: &str = "read rows of a space";
+    let statement = page_statement(table).ok_or(no_table(OPERATION))?;
+    let page = sqlx::query(statement).bind(hex(space.0)).bind(after.map(hex).unwrap_or_default()).bind(limit);
+    let found = page.fetch_all(&mut **tx).await.doing(OPERATION)?;
+    found.iter().map(|row| table_row(table, row)).collect()
 }
 
 impl SqliteStore {
@@ -54,14 +65,8 @@ impl SqliteStore {
         limit: u32,
     ) -> Result<Vec<Row>, StoreError> {
         const OPERATION: &str = "read rows of a space";
-        let found = sqlx::query(page_statement(table).ok_or(no_table(OPERATION))?)
-            .bind(hex(space.0))
-            .bind(after.map(hex).unwrap_or_default())
-            .bind(limit)
-            .fetch_all(&self.reader)
-            .await
-            .doing(OPERATION)?;
-        found.iter().map(|row| table_row(table, row)).collect()
+        let mut tx = self.reader.begin().await.doing(OPERATION)?;
+        page_in(&mut tx, space, table, after, limit).await
     }
 
     pub(crate) async fn row_of(&self, space: NamespaceId, key: RowKey) -> Result<Option<Row>, StoreError> {
@@ -130,70 +135,4 @@ impl SqliteStore {
         tx.commit().await.doing(OPERATION)?;
         Ok(u32::try_from(recalled.rows_affected()).unwrap_or(u32::MAX))
     }
-
-    pub(crate) async fn take_out(&self, space: NamespaceId, fact: Uuid) -> Result<Forgotten, StoreError> {
-        const OPERATION: &str = "forget a fact";
-        let mut tx = self.write(OPERATION).await?;
-        let abandoned = abandon_waiting(&mut tx, space).await?;
-        let gone = sqlx::query(sql!("facts/delete"))
-            .bind(hex(space.0))
-            .bind(id_array(&[fact]))
-            .execute(&mut *tx)
-            .await
-            .doing(OPERATION)?;
-        sqlx::query(sql!("records/delete_of_fact"))
-            .bind(hex(space.0))
-            .bind(fact.to_string())
-            .execute(&mut *tx)
-            .await
-            .doing(OPERATION)?;
-        let undo_records = take_out_of_undo(&mut tx, RowKey { table: Table::Facts, id: fact }).await?;
-        let copies = [
-            sql!("jobs/clear_of_space"),
-            sql!("job_answers/clear_of_space"),
-            sql!("op_texts/delete_of_space"),
-            sql!("mind_answers/delete_of_space"),
-        ];
-        for statement in copies {
-            sqlx::query(statement).bind(hex(space.0)).execute(&mut *tx).await.doing(OPERATION)?;
-        }
-        tx.commit().await.doing(OPERATION)?;
-        Ok(Forgotten { was_there: gone.rows_affected() > 0, abandoned, undo_records })
-    }
-}
-
-async fn abandon_waiting(tx: &mut Tx, space: NamespaceId) -> Result<Vec<RunId>, StoreError> {
-    let rows = sqlx::query(sql!("runs/awaiting_client"))
-        .bind(hex(space.0))
-        .fetch_all(&mut **tx)
-        .await
-        .doing("look for runs that wait")?;
-    let mut abandoned = Vec::with_capacity(rows.len());
-    for row in &rows {
-        let run = RunId(id(row, "run_id")?);
-        let record = need_run(tx, run).await?;
-        close_in(tx, &record, RunState::Abandoned, &Closing::default()).await?;
-        abandoned.push(run);
-    }
-    Ok(abandoned)
-}
-
-async fn take_out_of_undo(tx: &mut Tx, key: RowKey) -> Result<u32, StoreError> {
-    const OPERATION: &str = "take a row out of undo records";
-    let rows = sqlx::query(sql!("undo/of_row"))
-        .bind(key.table.as_str())
-        .bind(hex(key.id))
-        .fetch_all(&mut **tx)
-        .await
-        .doing(OPERATION)?;
-    for row in &rows {
-        let record = undo_record(row)?.without(key);
-        sqlx::query(sql!("undo/replace"))
-            .bind(text(row, "op_id")?)
-            .bind(spell_json(&record))
-            .execute(&mut **tx)
-            .await
-            .doing(OPERATION)?;
-    }
-    Ok(u32::try_from(rows.len()).unwrap_or(u32::MAX))
 }

@@ -7,7 +7,8 @@ use dream_core::id::{NamespaceId, RunId};
 use dream_core::realm::space::fact::DreamMode;
 use dream_ports::run::Fence;
 use dream_ports::space::{
-    AnswerOutcome, Forgotten, JobRecord, KeyHash, NewAnswer, NewJob, NewSpace, Round, SpacePatch, SpaceRecord, Tidied,
+    AnswerOutcome, Forgotten, JobRecord, KeyHash, KeyId, NewAnswer, NewJob, NewSpace, Round, SpacePatch, SpaceRecord,
+    Tidied, key_range,
 };
 use dream_ports::{SpaceStore, StoreError};
 use sqlx::sqlite::SqliteRow;
@@ -15,7 +16,7 @@ use uuid::Uuid;
 
 use crate::encode::{hex, spell_moment};
 use crate::error::ResultExt;
-use crate::records::{id, maybe_moment, moment, text, word};
+use crate::records::{get, id, maybe_moment, moment, text, unreadable, word};
 use crate::runs::now;
 use crate::{SqliteStore, sql};
 
@@ -101,13 +102,16 @@ impl SpaceStore for SqliteStore {
         tx.commit().await.doing(OPERATION)
     }
 
-    async fn space_of_key(&self, key_hash: &KeyHash) -> Result<Option<NamespaceId>, StoreError> {
-        let row = sqlx::query(sql!("space_keys/find"))
-            .bind(&key_hash[..])
-            .fetch_optional(&self.reader)
-            .await
-            .doing("look the key up")?;
-        row.map(|row| id(&row, "space_id").map(NamespaceId)).transpose()
+    async fn keys_under(&self, under: KeyId) -> Result<Vec<(KeyHash, NamespaceId)>, StoreError> {
+        let [first, last] = key_range(under);
+        let keys = sqlx::query(sql!("space_keys/find")).bind(&first[..]).bind(&last[..]);
+        let rows = keys.fetch_all(&self.reader).await.doing("look a key up")?;
+        let key = |row: &SqliteRow| {
+            let hash: Vec<u8> = get(row, "key_hash")?;
+            let hash = hash.try_into().map_err(|_| unreadable("dream_space_key.key_hash"))?;
+            Ok((hash, NamespaceId(id(row, "space_id")?)))
+        };
+        rows.iter().map(key).collect()
     }
 
     async fn use_space(&self, id: NamespaceId) -> Result<(), StoreError> {
@@ -164,11 +168,11 @@ impl SpaceStore for SqliteStore {
         self.tidy_once(fence, step, as_of).await
     }
 
-    async fn append_round(&self, fence: &Fence, round: &Round<'_>) -> Result<(), StoreError> {
+    async fn append_round(&self, fence: &Fence, round: &Round<'_>) -> Result<bool, StoreError> {
         self.seal_behind(fence, round).await
     }
 
-    async fn ask(&self, fence: &Fence, job: &NewJob<'_>) -> Result<(), StoreError> {
+    async fn ask(&self, fence: &Fence, job: &NewJob<'_>) -> Result<bool, StoreError> {
         self.write_job(fence, job).await
     }
 

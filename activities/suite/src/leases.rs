@@ -42,9 +42,16 @@ async fn assert_stranger(scene: &Scene<'_>, fence: &Fence) {
     lost("write_drafts", store.write_drafts(fence, OpKind::DedupeEntities, &[draft]).await);
     lost("publish", store.publish(fence, OpKind::DedupeEntities, &step("plan:x"), &[]).await);
     lost("write_plan", store.write_plan(fence, &plan, &PlanHash(String::new()), &step("seal")).await);
-    let round = Round { plan: &plan, run_hash: &plan.hash, step: &step("round"), texts: &[], skip_reasons: &[] };
-    lost("append_round", store.append_round(fence, &round).await);
-    lost("ask", store.ask(fence, &NewJob { body: "{}", waits_for_client: true }).await);
+    let round = Round {
+        plan: &plan,
+        run_hash: &plan.hash,
+        step: &step("round"),
+        texts: &[],
+        skip_reasons: &[],
+        is_answer: false,
+    };
+    lost("append_round", store.append_round(fence, &round).await.map(drop));
+    lost("ask", store.ask(fence, &NewJob { body: "{}", facts: &[], waits_for_client: true }).await.map(drop));
     lost("tidy", store.tidy(fence, "tidy", crate::world::INGESTED_AT).await.map(|_| ()));
     lost("apply_group", scene.apply_group(fence, 500).await.map(|_| ()));
     lost("fail_next", store.fail_next(fence, Reason::StoreRefused).await);

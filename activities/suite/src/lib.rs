@@ -13,6 +13,7 @@ pub mod actor;
 pub mod adopt;
 pub mod begin;
 pub mod canary;
+pub mod forget;
 pub mod groups;
 pub mod kit;
 pub mod laws;
@@ -187,12 +188,10 @@ macro_rules! for_each_behaviour {
                 actions_and_values_are_tidied_once
                 a_round_is_sealed_behind_the_one_before
                 what_an_answer_writes_is_written_and_taken_back
-                an_op_whose_text_was_forgotten_is_skipped
                 a_protected_fact_is_touched_by_no_op
                 a_question_that_waits_holds_nothing
                 an_answer_is_taken_once
                 of_many_answers_at_once_one_is_taken
-                forgetting_a_fact_reaches_every_copy
                 what_undo_needs_is_purged_when_it_is_old
             }
             minds {
@@ -206,6 +205,15 @@ macro_rules! for_each_behaviour {
                 forgetting_a_fact_reaches_kept_answers
                 whoever_lost_the_space_reserves_and_settles_nothing
                 what_is_kept_of_calls_is_purged_when_it_is_old
+            }
+            forget {
+                forgetting_a_fact_reaches_every_copy
+                what_dreams_made_of_a_forgotten_fact_goes_with_it
+                what_was_merged_into_a_forgotten_fact_goes_with_it_and_what_others_say_too_stays
+                a_wording_that_can_no_longer_be_taken_back_is_named
+                what_was_forgotten_since_is_neither_asked_nor_sealed
+                a_space_forgets_nothing_of_another_one
+                an_op_whose_text_was_forgotten_is_skipped
             }
             canary {
                 unreadable_content_is_named_and_never_told

@@ -9,8 +9,9 @@ use dream_ports::run::Fence;
 use dream_ports::space::NewJob;
 
 use crate::actor::run;
+use crate::forget::is_told;
 use crate::kit::WorldKit;
-use crate::spaces::{Place, is_told, noted};
+use crate::spaces::{Place, noted};
 use crate::world::id;
 
 const BUDGET: Budget = Budget { calls_per_run: 3, tokens_per_run: 100, calls_per_day: 4, tokens_per_day: 150 };
@@ -51,7 +52,7 @@ async fn asked(kit: &dyn WorldKit) -> (Place, Fence) {
 }
 
 async fn ask(place: &Place, fence: &Fence) {
-    place.store.ask(fence, &NewJob { body: "a question", waits_for_client: false }).await.unwrap();
+    place.store.ask(fence, &NewJob { body: "a question", facts: &[], waits_for_client: false }).await.unwrap();
 }
 
 async fn kept(place: &Place, space: NamespaceId) -> Option<(u32, String)> {
@@ -120,12 +121,12 @@ pub async fn an_answer_is_kept_until_its_run_is_over(kit: &dyn WorldKit) {
     let other = NamespaceId(id(404));
     assert_eq!(kept(&place, place.space).await, Some((call, "canary-quokka".to_owned())));
     assert_eq!(kept(&place, other).await, None);
-    assert_eq!(is_told(kit, "canary-quokka").await, ["mind_answer"]);
+    assert_eq!(is_told(kit, "canary-quokka").await, [kit.dialect().own("mind_answer")]);
     place.store.count_reuse(&fence, call).await.unwrap();
     assert_eq!(place.store.calls(run(1)).await.unwrap()[0].times_reused, 1);
     place.close(&fence).await;
     assert_eq!(kept(&place, place.space).await, None);
-    assert_eq!(is_told(kit, "canary-quokka").await, Vec::<&str>::new());
+    assert_eq!(is_told(kit, "canary-quokka").await, Vec::<String>::new());
     assert_eq!(place.store.calls(run(1)).await.unwrap().len(), 1, "the account stays");
 }
 
@@ -147,7 +148,7 @@ pub async fn an_answer_to_a_forgotten_question_is_not_kept(kit: &dyn WorldKit) {
     let call = granted(&place, &fence, 10).await;
     place.store.forget_fact(place.space, id(1)).await.unwrap();
     settle(&place, &fence, call, Some(took(5, 5)), Some("canary-quokka")).await;
-    assert_eq!(is_told(kit, "canary-quokka").await, Vec::<&str>::new());
+    assert_eq!(is_told(kit, "canary-quokka").await, Vec::<String>::new());
     assert_eq!(place.store.calls(run(1)).await.unwrap()[0].usage, Some(took(5, 5)), "it is paid for all the same");
 }
 
@@ -155,9 +156,9 @@ pub async fn forgetting_a_fact_reaches_kept_answers(kit: &dyn WorldKit) {
     let (place, fence) = asked(kit).await;
     let call = granted(&place, &fence, 10).await;
     settle(&place, &fence, call, Some(took(5, 5)), Some("canary-quokka")).await;
-    assert_eq!(is_told(kit, "canary-quokka").await, ["mind_answer"]);
+    assert_eq!(is_told(kit, "canary-quokka").await, [kit.dialect().own("mind_answer")]);
     place.store.forget_fact(place.space, id(1)).await.unwrap();
-    assert_eq!(is_told(kit, "canary-quokka").await, Vec::<&str>::new());
+    assert_eq!(is_told(kit, "canary-quokka").await, Vec::<String>::new());
     assert_eq!(kept(&place, place.space).await, None);
 }
 

@@ -1,4 +1,4 @@
-//! Spaces: rows and keys, rounds, questions and answers, and what forgetting reaches.
+//! Spaces: rows and keys, rounds, questions and answers.
 
 use std::sync::Arc;
 
@@ -62,8 +62,8 @@ pub(crate) fn noted(number: u128, text: &str) -> Fact {
     }
 }
 
-const TEXT: &str = "likes green tea";
-const TEXT_DIGEST: Fingerprint = Fingerprint([1; 16]);
+pub(crate) const TEXT: &str = "likes green tea";
+pub(crate) const TEXT_DIGEST: Fingerprint = Fingerprint([1; 16]);
 
 /// A space and its store.
 pub(crate) struct Place {
@@ -106,25 +106,38 @@ impl Place {
         }
     }
 
-    async fn fact(&self, number: u128) -> Option<Fact> {
+    pub(crate) async fn fact(&self, number: u128) -> Option<Fact> {
         let row = self.store.space_row(self.space, fact_key(id(number))).await.unwrap();
         row.map(|row| read_fact(&row).unwrap())
     }
 
-    async fn seal(&self, fence: &Fence, name: &str, seq_from: u32, drafts: Vec<Draft>) -> Plan {
+    pub(crate) async fn seal(&self, fence: &Fence, name: &str, seq_from: u32, drafts: Vec<Draft>) -> Plan {
+        self.seal_saying(fence, name, seq_from, drafts, TEXT).await
+    }
+
+    /// Seals a round whose ops write this text.
+    pub(crate) async fn seal_saying(
+        &self,
+        fence: &Fence,
+        name: &str,
+        seq_from: u32,
+        drafts: Vec<Draft>,
+        text: &str,
+    ) -> Plan {
         let plan = seal_round(fence.run, seq_from, drafts);
         let round = Round {
             plan: &plan,
             run_hash: &rounds_hash([&plan.hash]),
             step: &step(name),
-            texts: &[(TEXT_DIGEST, TEXT.to_owned())],
+            texts: &[(TEXT_DIGEST, text.to_owned())],
             skip_reasons: &[],
+            is_answer: false,
         };
-        self.store.append_round(fence, &round).await.unwrap();
+        assert!(self.store.append_round(fence, &round).await.unwrap());
         plan
     }
 
-    async fn apply(&self, fence: &Fence) -> Vec<(OpKind, OpState, Option<Reason>)> {
+    pub(crate) async fn apply(&self, fence: &Fence) -> Vec<(OpKind, OpState, Option<Reason>)> {
         let request = GroupRequest {
             seq_to: u32::MAX >> 1,
             ops_max: 500,
@@ -139,12 +152,12 @@ impl Place {
         }
     }
 
-    async fn ask(&self, fence: &Fence) {
-        let job = NewJob { body: r#"{"question": "likes tea?"}"#, waits_for_client: true };
+    pub(crate) async fn ask(&self, fence: &Fence) {
+        let job = NewJob { body: r#"{"question": "likes tea?"}"#, facts: &[], waits_for_client: true };
         self.store.ask(fence, &job).await.unwrap();
     }
 
-    async fn answer(&self, number: u128, digest: u8, body: Option<&str>) -> AnswerOutcome {
+    pub(crate) async fn answer(&self, number: u128, digest: u8, body: Option<&str>) -> AnswerOutcome {
         let problem = body.is_none().then_some("the answer breaks off");
         let answer = NewAnswer { digest: Fingerprint([digest; 16]), body, problem };
         self.store.answer_job(run(number), &answer).await.unwrap()
@@ -154,7 +167,7 @@ impl Place {
         self.store.close(fence.run, RunState::Completed, &Closing::default()).await.unwrap();
     }
 
-    async fn undo(&self, number: u128) -> UndoOutcome {
+    pub(crate) async fn undo(&self, number: u128) -> UndoOutcome {
         let filter = OpFilter { limit: 1_000, ..OpFilter::default() };
         let ops = self.store.ops(run(number), &filter).await.unwrap();
         let ops: Vec<OpId> = ops.iter().rev().map(|record| record.op.id).collect();
@@ -167,7 +180,7 @@ impl Place {
     }
 }
 
-fn draft(kind: OpKind, intent: Intent) -> Draft {
+pub(crate) fn draft(kind: OpKind, intent: Intent) -> Draft {
     Draft {
         kind,
         decision: Decision::Planned,
@@ -180,7 +193,7 @@ fn draft(kind: OpKind, intent: Intent) -> Draft {
 }
 
 /// One op for each way in which a text is written.
-fn writing(space: NamespaceId) -> Vec<Draft> {
+pub(crate) fn writing(space: NamespaceId) -> Vec<Draft> {
     let record = |number, kind| Intent::WriteRecord { record: id(number), kind, facts: vec![id(1)], body: TEXT_DIGEST };
     let keep = Intent::MergeFacts { keep: id(1), absorb: vec![id(2)], adds_recalls: false, wording: Some(TEXT_DIGEST) };
     let digest = Intent::WriteDigest { entry: id(50), starts_on: "2026-11-23".to_owned(), text: TEXT_DIGEST };
@@ -194,17 +207,20 @@ fn writing(space: NamespaceId) -> Vec<Draft> {
     ]
 }
 
-fn three() -> [Fact; 3] {
+pub(crate) fn three() -> [Fact; 3] {
     [noted(1, "likes tea"), noted(2, "likes green tea"), noted(3, "lives in Vienna")]
 }
 
 pub async fn a_space_is_opened_by_its_keys_and_by_no_other(kit: &dyn WorldKit) {
     let place = Place::with(kit, &[]).await;
     let store = &place.store;
-    assert_eq!(store.space_of_key(&key_hash(place.space)).await.unwrap(), Some(place.space));
-    assert_eq!(store.space_of_key(&[9; 32]).await.unwrap(), None);
+    let hash = key_hash(place.space);
+    let first = hash[..8].try_into().unwrap();
+    assert_eq!(store.keys_under(first).await.unwrap(), [(hash, place.space)]);
+    assert_eq!(store.keys_under([9; 8]).await.unwrap(), []);
     store.add_space_key(place.space, &[9; 32]).await.unwrap();
-    assert_eq!(store.space_of_key(&[9; 32]).await.unwrap(), Some(place.space));
+    assert_eq!(store.keys_under([9; 8]).await.unwrap(), [([9; 32], place.space)]);
+    assert_eq!(store.keys_under(first).await.unwrap(), [(hash, place.space)]);
     assert_eq!(store.space(place.space).await.unwrap().last_used_at, None);
     store.use_space(place.space).await.unwrap();
     let patch = SpacePatch { zone: Some("Asia/Kolkata".to_owned()), mode: Some(DreamMode::Off), name: None };
@@ -337,17 +353,6 @@ pub async fn what_an_answer_writes_is_written_and_taken_back(kit: &dyn WorldKit)
     assert_same(&kit.content().await, &before, "taken back twice");
 }
 
-pub async fn an_op_whose_text_was_forgotten_is_skipped(kit: &dyn WorldKit) {
-    let place = Place::with(kit, &three()).await;
-    let fence = place.begin(1).await;
-    place.seal(&fence, "answer", 1, writing(place.space)).await;
-    place.store.forget_fact(place.space, id(404)).await.unwrap();
-    let fates = place.apply(&fence).await;
-    let skipped = (OpState::Skipped, Some(Reason::TextForgotten));
-    assert!(fates.iter().all(|(kind, state, reason)| *kind == OpKind::SpacePromote || (*state, *reason) == skipped));
-    assert_eq!(place.fact(2).await, Some(noted(2, "likes green tea")));
-}
-
 pub async fn a_protected_fact_is_touched_by_no_op(kit: &dyn WorldKit) {
     let pinned = Fact { pinned: true, expires_at: Some(INGESTED_AT), ..noted(1, "likes tea") };
     let stated = Fact { origin: Origin::User, ..noted(2, "likes green tea") };
@@ -383,7 +388,7 @@ pub async fn a_question_that_waits_holds_nothing(kit: &dyn WorldKit) {
     // Going on with it and asking again changes neither the question nor since when it waits.
     let asked = place.store.job(run(1)).await.unwrap().unwrap();
     let again = place.begin(1).await;
-    let other = NewJob { body: "another question", waits_for_client: true };
+    let other = NewJob { body: "another question", facts: &[], waits_for_client: true };
     place.store.ask(&again, &other).await.unwrap();
     assert_eq!(place.store.job(run(1)).await.unwrap().unwrap(), asked);
     let (table, then) = (kit.dialect().own("job"), asked.asked_at.plus_seconds(-CLIENT_WAIT_SECONDS));
@@ -423,63 +428,6 @@ pub async fn of_many_answers_at_once_one_is_taken(kit: &dyn WorldKit) {
     let outcomes = futures::future::join_all(answers).await;
     let taken = outcomes.iter().filter(|outcome| **outcome == AnswerOutcome::Accepted).count();
     assert_eq!(taken, 1, "{outcomes:?}");
-}
-
-/// Whether a text stands anywhere in the tables of this program.
-pub(crate) async fn is_told(kit: &dyn WorldKit, text: &str) -> Vec<&'static str> {
-    let mut told = Vec::new();
-    for (table, column) in [
-        ("fact", "text"),
-        ("record", "body"),
-        ("undo", "record"),
-        ("job", "body"),
-        ("job_answer", "body"),
-        ("mind_answer", "body"),
-        ("op_text", "body"),
-        ("op", "draft"),
-        ("step", "summary"),
-        ("run", "input"),
-    ] {
-        let own = kit.dialect().own(table);
-        let rows = kit.rows(&format!("select count(*) from {own} where {column} like '%{text}%'")).await;
-        if rows[0][0].as_deref() != Some("0") {
-            told.push(table);
-        }
-    }
-    told
-}
-
-pub async fn forgetting_a_fact_reaches_every_copy(kit: &dyn WorldKit) {
-    let place = Place::with(kit, &[noted(1, "likes tea"), noted(2, "canary-quokka"), noted(3, "lives here")]).await;
-    // One dream has merged it away, and another one asks about it.
-    let fence = place.begin(1).await;
-    let merge = Intent::MergeFacts { keep: id(1), absorb: vec![id(2)], adds_recalls: false, wording: None };
-    place.seal(&fence, "one", 1, vec![draft(OpKind::SpaceMerge, merge)]).await;
-    place.apply(&fence).await;
-    place.close(&fence).await;
-    place.store.put_rows(place.space, &[of_fact(&noted(4, "canary-quokka"))]).await.unwrap();
-    let body = format!(r#"{{"fact_ids": ["{}"], "note": "canary-quokka"}}"#, id(4));
-    let record = Row::empty(Table::Records, id(60))
-        .with(Column::Collection, Value::Text("dream.conflicts".to_owned()))
-        .with(Column::Body, Value::Json(body))
-        .with(Column::CreatedAt, Value::Time(INGESTED_AT))
-        .with(Column::UpdatedAt, Value::Time(INGESTED_AT));
-    place.store.put_rows(place.space, &[record]).await.unwrap();
-    let fence = place.begin(2).await;
-    let job = NewJob { body: "canary-quokka", waits_for_client: true };
-    place.store.ask(&fence, &job).await.unwrap();
-    assert_eq!(place.answer(2, 1, Some("canary-quokka")).await, AnswerOutcome::Accepted);
-    assert_eq!(is_told(kit, "canary-quokka").await, ["fact", "record", "undo", "job", "job_answer"]);
-    let merged = place.store.forget_fact(place.space, id(2)).await.unwrap();
-    assert_eq!((merged.was_there, merged.undo_records), (false, 1));
-    assert_eq!(merged.abandoned, [run(2)]);
-    let forgotten = place.store.forget_fact(place.space, id(4)).await.unwrap();
-    assert_eq!((forgotten.was_there, forgotten.abandoned), (true, vec![]));
-    assert_eq!(is_told(kit, "canary-quokka").await, Vec::<&str>::new());
-    assert_eq!(place.undo(1).await.undone, 1);
-    assert_eq!(place.fact(2).await, None, "undo does not bring it back");
-    assert_eq!(place.answer(2, 2, Some("{}")).await, AnswerOutcome::OtherAccepted);
-    assert!(place.store.fence(run(2), "late").await.is_err());
 }
 
 pub async fn what_undo_needs_is_purged_when_it_is_old(kit: &dyn WorldKit) {

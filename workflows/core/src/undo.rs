@@ -103,6 +103,17 @@ impl UndoRecord {
         self
     }
 
+    /// The same record with other words for a fact: these come back, and not those that it held.
+    #[must_use]
+    pub fn saying(mut self, key: RowKey, words: &Cell) -> Self {
+        for change in self.changes.iter_mut().filter(|change| change.key == key) {
+            if let Some(cell) = change.columns.get_mut(&Column::Text) {
+                cell.before = words.clone();
+            }
+        }
+        self
+    }
+
     /// Takes the op back on the rows of `editor`; answers which cells were changed since.
     pub fn restore(&self, editor: &mut Editor<'_>, on_changed: OnChanged) -> Result<Vec<ChangedSince>, NotLoaded> {
         let mut changed = Vec::new();

@@ -1,2 +1,3 @@
 -- queries/space_keys/find.sql
-select space_id from dream.space_key where key_hash = $1
+-- All that begin with some bytes, between the first and the last such hash; the hashes themselves are compared elsewhere.
+select key_hash, space_id from dream.space_key where key_hash >= $1 and key_hash <= $2

@@ -15,6 +15,7 @@ pub mod due;
 pub mod effect;
 pub mod explain;
 pub mod fact;
+pub mod forget;
 pub mod housekeeping;
 pub mod job;
 pub mod judge;

@@ -8,8 +8,13 @@
 //! **Invariant:** an answer that cannot be read says where it broke by line, column and path, and repeats nothing of
 //! itself. The types have no `Debug` but in tests: what a model says about a memory is memory text.
 
+use std::fmt;
+use std::marker::PhantomData;
+
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
 pub use super::broken::{BrokenAnswer, Fault};
@@ -28,21 +33,21 @@ pub const ANSWER_BYTES_MAX: usize = 1 << 20;
 #[schemars(title = "Consolidation")]
 pub struct Answer {
     /// Facts that say nearly the same and become one.
-    #[serde(deserialize_with = "list")]
+    #[serde(deserialize_with = "objects")]
     #[schemars(with = "Option<Vec<Merge>>")]
     pub merges: Vec<Merge>,
     /// Facts that belong in another tier, such as an often recalled `long` fact in `core`.
-    #[serde(deserialize_with = "list")]
+    #[serde(deserialize_with = "objects")]
     #[schemars(with = "Option<Vec<Promotion>>")]
     pub promotions: Vec<Promotion>,
     /// Facts that cannot all be true. They are shown to the owner, not changed.
-    #[serde(deserialize_with = "list")]
+    #[serde(deserialize_with = "objects")]
     #[schemars(with = "Option<Vec<Contradiction>>")]
     pub contradictions: Vec<Contradiction>,
     /// A summary of the last complete week, from its journal entries; null if they say too little.
     pub weekly_digest: Option<String>,
     /// Unfinished things that are worth tracking.
-    #[serde(deserialize_with = "list")]
+    #[serde(deserialize_with = "objects")]
     #[schemars(with = "Option<Vec<Proposal>>")]
     pub proposals: Vec<Proposal>,
     /// A short profile of the owner, at most 1,500 characters, built from the facts alone; null for none.
@@ -104,6 +109,35 @@ pub struct Proposal {
 /// A list in which null is an empty one.
 fn list<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) -> Result<Vec<T>, D::Error> {
     Option::<Vec<T>>::deserialize(deserializer).map(Option::unwrap_or_default)
+}
+
+/// A list of objects, in which null is an empty one. serde reads a list as the fields of a struct in their order; here it is
+/// none.
+fn objects<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) -> Result<Vec<T>, D::Error> {
+    let objects = Option::<Vec<Object<T>>>::deserialize(deserializer)?;
+    Ok(objects.unwrap_or_default().into_iter().map(|object| object.0).collect())
+}
+
+struct Object<T>(T);
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Object<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(Fields(PhantomData))
+    }
+}
+
+struct Fields<T>(PhantomData<T>);
+
+impl<'de, T: Deserialize<'de>> Visitor<'de> for Fields<T> {
+    type Value = Object<T>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Object<T>, A::Error> {
+        T::deserialize(MapAccessDeserializer::new(map)).map(Object)
+    }
 }
 
 impl JsonSchema for Tier {
@@ -245,6 +279,19 @@ mod tests {
         breaks("", &expect!["the answer breaks off at line 1, column 0"]);
         breaks(r#"{"profile": "\ud800"}"#, &expect!["the answer is not JSON at line 1, column 20, in profile"]);
         breaks(r#"{"profile": "a", "profile": "b"}"#, &expect!["the answer has a field twice, at line 1, column 26"]);
+    }
+
+    #[test]
+    fn a_list_is_no_object_however_well_its_items_fit() {
+        for list in [
+            r#"{"merges": [["f1", ["f2"], "quokka"]]}"#,
+            r#"{"promotions": [["f1", "core"]]}"#,
+            r#"{"contradictions": [[["f1", "f2"], "quokka"]]}"#,
+            r#"{"proposals": [["quokka", null, []]]}"#,
+        ] {
+            let said = parse(list.as_bytes(), ANSWER_BYTES_MAX).err().unwrap().to_string();
+            assert!(said.contains("wrong type") && !said.contains("quokka"), "{said}");
+        }
     }
 
     #[test]

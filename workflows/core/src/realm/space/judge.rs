@@ -9,14 +9,17 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use serde::Deserialize;
 use uuid::Uuid;
 
 use super::answer::{Answer, Contradiction, Merge, Promotion, Proposal};
 use super::changes::{CHANGES_MAX, Change, Judged, ProposalKind};
+use super::effect::RecordKind;
 use super::fact::{FACT_CHARACTERS_MAX, Fact, Tier};
 use super::rules::{Item, Listed, Rule, Section};
 use super::ticket::{Premise, Ticket, text_fingerprint};
 use super::{profile, sameness, wording};
+use crate::change::{Column, Row};
 use crate::digest::{Fingerprint, TextKey};
 
 /// Most characters of a weekly digest: some pages.
@@ -35,6 +38,37 @@ pub struct Recorded {
     pub contradictions: BTreeSet<Vec<Uuid>>,
     /// Proposals, open or dealt with, by their [`proposal_fingerprint`].
     pub proposals: BTreeSet<Fingerprint>,
+}
+
+/// What a record of ours says, as far as it tells one from another.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Body {
+    fact_ids: Vec<Uuid>,
+    title: Option<String>,
+}
+
+impl Recorded {
+    /// What rows of records say, open or dealt with. A record that cannot be read tells nothing.
+    pub fn of(rows: &[Row], key: &TextKey) -> Self {
+        let mut recorded = Self::default();
+        for row in rows {
+            let body = row.get(Column::Body).text().and_then(|text| serde_json::from_str::<Body>(text).ok());
+            let body = body.unwrap_or_default();
+            let collection = row.get(Column::Collection).text();
+            match RecordKind::ALL.iter().find(|kind| collection == Some(kind.collection())) {
+                Some(RecordKind::Conflict) => {
+                    let facts: BTreeSet<Uuid> = body.fact_ids.into_iter().collect();
+                    recorded.contradictions.insert(facts.into_iter().collect());
+                }
+                Some(RecordKind::Proposal) => {
+                    recorded.proposals.extend(body.title.map(|title| proposal_fingerprint(key, &title)));
+                }
+                None => {}
+            }
+        }
+        recorded
+    }
 }
 
 /// What an answer is judged against.
