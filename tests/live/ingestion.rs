@@ -107,7 +107,8 @@ impl Writer {
     async fn evidence(&mut self, edge: &str) {
         let chunk = Uuid::now_v7().to_string();
         let add = "MATCH (:Entity {namespace_id: $ns})-[r:KNOWS {id: $id}]->(:Entity)
-                   SET r.source_chunk_ids = r.source_chunk_ids + $chunk RETURN count(r) AS count";
+                   SET r.source_chunk_ids = r.source_chunk_ids + $chunk, r.updated_at = toString(datetime())
+                   RETURN count(r) AS count";
         if self.tell(add, &[("id", edge), ("chunk", &chunk)]).await == Some(1)
             && let Some((.., evidence)) = self.written.edges.get_mut(edge)
         {

@@ -144,12 +144,15 @@ async fn a_property_of_an_edge_that_an_op_folded_is_looked_at() {
         let number = &duplicate["attributes"]["number"];
         let twin = |entity: &&Value| entity["attributes"]["number"] == *number && !of_duplicate(entity);
         let entity = world.entities.iter().find(twin).unwrap();
-        let edge = world.relationships.iter().find(|edge| edge["source_entity_id"] == duplicate["id"]);
-        let Some(mut edge) = edge.cloned() else { continue };
-        edge["id"] = json!(uuid::Uuid::now_v7());
-        edge["source_entity_id"] = entity["id"].clone();
-        edge["source_chunk_ids"] = json!([entity["source_chunk_ids"][0]]);
-        world.relationships.push(edge);
+        let chunk = duplicate["source_chunk_ids"][0].clone();
+        let edge = world.relationships.iter_mut().find(|edge| edge["source_entity_id"] == duplicate["id"]);
+        let Some(edge) = edge else { continue };
+        let mut twin = edge.clone();
+        // The one that goes brings evidence to the one that stays.
+        edge["source_chunk_ids"] = json!([chunk]);
+        twin["id"] = json!(uuid::Uuid::now_v7());
+        twin["source_entity_id"] = entity["id"].clone();
+        world.relationships.push(twin);
     }
     let lab = GraphLab::with(&world.lines()).await;
     lab.dream(&["--mode", "apply"]);
