@@ -106,7 +106,11 @@ impl Writer {
 
     async fn evidence(&mut self, edge: &str) {
         let chunk = Uuid::now_v7().to_string();
+        // Locked before it is read: the server reads what is committed, and a list that was read before somebody else's
+        // commit would be written over theirs.
         let add = "MATCH (:Entity {namespace_id: $ns})-[r:KNOWS {id: $id}]->(:Entity)
+                   SET r.id = r.id
+                   WITH r
                    SET r.source_chunk_ids = r.source_chunk_ids + $chunk, r.updated_at = toString(datetime())
                    RETURN count(r) AS count";
         if self.tell(add, &[("id", edge), ("chunk", &chunk)]).await == Some(1)
