@@ -143,7 +143,10 @@ impl Verb {
         match self {
             Self::Merge { keep, absorbed } => absorbed.iter().copied().chain([*keep]).collect(),
             Self::Reabsorb { keep, absorbed, .. } => vec![*keep, *absorbed],
-            Self::DropReferences { row, .. } => vec![row.id],
+            // Where it runs is known as far as every merge of its ends was told before.
+            Self::DropReferences { row, ends, .. } => {
+                ends.iter().flat_map(|(source, target)| [*source, *target]).chain([row.id]).collect()
+            }
             Self::Adopted { retire, invalidate, rewrite } => {
                 let rewritten =
                     rewrite.iter().flat_map(|rewrite| [rewrite.relationship, rewrite.source, rewrite.target]);

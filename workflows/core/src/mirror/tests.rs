@@ -289,12 +289,14 @@ fn undo_of_an_op_that_was_never_told_changes_nothing() {
     assert_eq!((told[0].answer, graph), (Answer::Already, small()));
 }
 
+fn row(op: OpId, verbs: &[Verb], is_parked: bool) -> Waiting {
+    Waiting { op, ids: verbs.iter().flat_map(Verb::ids).collect(), is_parked }
+}
+
 #[test]
 fn a_row_that_is_set_aside_holds_back_what_builds_on_it_and_nothing_else() {
     let (first, second, third) = (merge(1, &[2]), merge(2, &[3]), merge(8, &[9]));
     let undo = back();
-    let row =
-        |op, verbs: &[Verb], is_parked| Waiting { op, ids: verbs.iter().flat_map(Verb::ids).collect(), is_parked };
     let rows = [
         row(op(1), &first, true),
         row(op(2), &second, false),
@@ -303,6 +305,17 @@ fn a_row_that_is_set_aside_holds_back_what_builds_on_it_and_nothing_else() {
         row(op(3), &undo, false),
     ];
     assert_eq!(ready(&rows), [2, 4]);
+}
+
+#[test]
+fn references_of_an_edge_wait_for_a_merge_of_its_end_that_was_set_aside() {
+    let drop = Verb::DropReferences {
+        row: RowKey::relationship(id(10)),
+        chunks: vec![id(1_010)],
+        ends: vec![(id(2), id(3)), (id(1), id(3))],
+    };
+    let rows = [row(op(1), &merge(1, &[2]), true), row(op(2), &[drop], false)];
+    assert_eq!(ready(&rows), [] as [usize; 0]);
 }
 
 /// What Khora leaves of a merge of 2 into 1 in the small graph.
